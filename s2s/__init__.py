@@ -1,7 +1,8 @@
-"""s2s: the gradient of a Python/NumPy function, as source you can read and compiled code.
+"""s2s: a source-to-source differentiating compiler for Python and NumPy.
 
-`@s2s.grad` above a function makes it its gradient; `value_and_grad` gives both, and
-`s2s.function` compiles without differentiating.
+The derivative of a function is readable source, and compiled code.  The decorator `@s2s.grad`
+turns a function into its gradient; `s2s.value_and_grad` computes both; `s2s.function` compiles
+without differentiating.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ __all__ = [
 ]
 
 
-# What a gradient of a function does not need is imported when it is asked for.
-_LATER = {
+# Names that gradients of functions do not need: imported lazily.
+_LAZY_NAMES = {
     "check_grads": ".testing",
     "clip_by_global_norm": ".training.gradient_clipping",
     "clip_by_norm": ".training.gradient_clipping",
@@ -102,7 +103,7 @@ _LATER = {
     "save_state": ".saving",
     "load_state": ".saving",
 }
-_MODULES = (
+_LAZY_MODULES = (
     "aot", "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
     "saving",
 )  # fmt: skip
@@ -111,8 +112,8 @@ _MODULES = (
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
-    if name in _MODULES:
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(_LAZY_NAMES[name], __name__), name)
+    if name in _LAZY_MODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 's2s' has no attribute {name!r}")

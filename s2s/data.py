@@ -1,4 +1,4 @@
-"""Datasets: samples in order or shuffled, in batches, as often as wanted; and progress bars."""
+"""Datasets: iterable pipelines with shuffling, batching and repetition; and progress bars."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ INFINITE = -1
 
 
 class Dataset:
-    """An iterable that can be walked again; each method gives a new one."""
+    """A re-iterable sequence of elements; each method returns a new dataset."""
 
     def __init__(self, make: Callable[[], Iterator[Any]], length: int | None) -> None:
         self._make, self._length = make, length
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
-        """One element per row of an array, or of each array in a nest."""
+        """One element per row of an array, or of the arrays in a nested structure."""
         arrays = mapped(tensors, np.asanyarray)
         lengths = [len(a) for a in _leaves(arrays)]
         if len(set(lengths)) != 1:
@@ -36,7 +36,7 @@ class Dataset:
 
     @classmethod
     def from_generator(cls, generator: Callable[[], Any], **_: Any) -> Dataset:
-        """What a function yields, which is called for each pass."""
+        """The elements that a generator function yields; it is called once per pass."""
         return cls(lambda: iter(generator()), None)
 
     @classmethod
@@ -46,7 +46,7 @@ class Dataset:
 
     @classmethod
     def zip(cls, datasets: Any, *more: Any) -> Dataset:
-        """Tuples of an element of each, as long as all have one."""
+        """Tuples of one element of each dataset, up to the length of the shortest."""
         parts = (datasets, *more) if more or isinstance(datasets, Dataset) else tuple(datasets)
         lengths = [d._length for d in parts if d._length is not None]
         return cls(lambda: zip(*parts), min(lengths) if lengths else None)
@@ -60,7 +60,7 @@ class Dataset:
         return self._length
 
     def cardinality(self) -> int:
-        """How many elements there are; -2 if that is not known."""
+        """The number of elements; -2 if it is unknown."""
         return -2 if self._length is None else self._length
 
     def as_numpy_iterator(self) -> Iterator[Any]:
@@ -75,9 +75,9 @@ class Dataset:
         seed: int | np.random.Generator | None = None,
         reshuffle_each_iteration: bool = True,
     ) -> Dataset:
-        """In random order, drawn from a buffer of `buffer_size` elements; another order in each
-        pass unless `reshuffle_each_iteration` is False.  `seed` may be a generator, whose state
-        can be saved."""
+        """The elements in random order, drawn from a buffer of `buffer_size` elements.  The order
+        differs in each pass unless `reshuffle_each_iteration` is False.  `seed` may be a generator,
+        whose state can be saved."""
         if buffer_size < 1:
             raise ValueError(f"shuffle: buffer_size is at least 1, not {buffer_size}")
         drawn = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ class Dataset:
         return type(self)(shuffled, self._length)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
-        """Stacks of elements; the last may be shorter, unless it is to be dropped."""
+        """Batches of stacked elements.  The last may be shorter, unless `drop_remainder`."""
         if batch_size < 1:
             raise ValueError(f"batch: batch_size is at least 1, not {batch_size}")
 
@@ -112,7 +112,7 @@ class Dataset:
         return type(self)(batches, length)
 
     def unbatch(self) -> Dataset:
-        """The rows of each element."""
+        """The rows of each element as elements."""
 
         def rows() -> Iterator[Any]:
             for element in self:
@@ -122,7 +122,7 @@ class Dataset:
         return type(self)(rows, None)
 
     def map(self, map_func: Callable[..., Any], **_: Any) -> Dataset:
-        """A function of each element; of its parts, if it is a tuple."""
+        """Apply a function to each element; a tuple is passed as several arguments."""
 
         def mapped() -> Iterator[Any]:
             for element in self:
@@ -131,7 +131,7 @@ class Dataset:
         return type(self)(mapped, self._length)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
-        """The elements for which a function is true."""
+        """The elements for which a predicate is true."""
 
         def kept() -> Iterator[Any]:
             for element in self:
@@ -141,7 +141,7 @@ class Dataset:
         return type(self)(kept, None)
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """That many passes; without end if it is None or -1."""
+        """`count` passes over the elements; infinitely many if it is None or -1."""
         if count is None or count == INFINITE:
             return type(self)(lambda: self._forever(), None)
         length = None if self._length is None else count * self._length
@@ -157,14 +157,14 @@ class Dataset:
                 return
 
     def take(self, count: int) -> Dataset:
-        """The first elements; all of them for -1."""
+        """The first `count` elements; all for -1."""
         if count == INFINITE:
             return self
         length = None if self._length is None else min(count, self._length)
         return type(self)(lambda: itertools.islice(self, count), length)
 
     def skip(self, count: int) -> Dataset:
-        """All but the first elements."""
+        """All but the first `count` elements."""
         length = None if self._length is None else max(self._length - count, 0)
         return type(self)(lambda: itertools.islice(self, count, None), length)
 
@@ -174,7 +174,7 @@ class Dataset:
         return type(self)(lambda: itertools.chain(self, other), length)
 
     def cache(self, *_: Any) -> Dataset:
-        """Elements are made once and kept."""
+        """Keep the elements of the first complete pass in memory for later passes."""
         kept: list[Any] = []
         complete: list[bool] = []
 
@@ -191,13 +191,14 @@ class Dataset:
         return type(self)(elements, self._length)
 
     def prefetch(self, buffer_size: int = AUTOTUNE) -> Dataset:
-        """Elements are made ahead, by a thread, while others are used."""
+        """Produce elements ahead in a background thread, at most `buffer_size` (2 for
+        AUTOTUNE)."""
         ahead = 2 if buffer_size == AUTOTUNE else max(buffer_size, 1)
         return type(self)(lambda: _ahead(self, ahead), self._length)
 
 
 def progress(dataset: Any, description: str = "", total: int | None = None) -> Bar:
-    """What a dataset yields, with a progress bar, in a terminal or a notebook:
+    """Iterate over a dataset with a progress bar, in a terminal or a notebook:
 
     for x, y in (bar := s2s.data.progress(dataset, f"epoch {epoch}")):
         bar.show(loss=step(x, y))
@@ -205,16 +206,17 @@ def progress(dataset: Any, description: str = "", total: int | None = None) -> B
     return Bar(dataset, description, total)
 
 
-# ---------------------------------------------------------------- parts
+# ---------------------------------------------------------------- helpers
 
 
 def _ahead(dataset: Dataset, count: int) -> Iterator[Any]:
-    """Elements made by a thread, at most `count` ahead; it ends when nobody asks any more."""
+    """Elements produced by a thread, at most `count` ahead.  The thread ends when the iterator is
+    closed."""
     made: queue.Queue[Any] = queue.Queue(count)
-    left = threading.Event()
+    consumer_done = threading.Event()
 
     def put(kind: str, value: Any) -> bool:
-        while not left.is_set():
+        while not consumer_done.is_set():
             try:
                 made.put((kind, value), timeout=0.1)
                 return True
@@ -228,7 +230,7 @@ def _ahead(dataset: Dataset, count: int) -> Iterator[Any]:
                 if not put("element", element):
                     return
             put("end", None)
-        except BaseException as error:  # it belongs to whoever reads
+        except BaseException as error:  # raised again in the consuming thread
             put("error", error)
 
     threading.Thread(target=work, name="s2s prefetch", daemon=True).start()
@@ -242,11 +244,11 @@ def _ahead(dataset: Dataset, count: int) -> Iterator[Any]:
             else:
                 return
     finally:
-        left.set()
+        consumer_done.set()
 
 
 def _drawn(buffer: list[Any], rng: np.random.Generator) -> Any:
-    """One of them, which leaves; the last takes its place."""
+    """Remove and return a random element; the last element takes its position."""
     k = int(rng.integers(len(buffer)))
     buffer[k], buffer[-1] = buffer[-1], buffer[k]
     return buffer.pop()
@@ -257,6 +259,7 @@ def _row(i: int) -> Callable[[Any], Any]:
 
 
 def _leaves(nest: Any) -> list[Any]:
+    """The leaves of a nested structure of dicts and tuples."""
     if isinstance(nest, dict):
         return [leaf for v in nest.values() for leaf in _leaves(v)]
     if isinstance(nest, tuple):
@@ -265,7 +268,7 @@ def _leaves(nest: Any) -> list[Any]:
 
 
 def mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
-    """A nest of dicts and tuples with each of its leaves changed."""
+    """Apply `change` to each leaf of a nested structure of dicts and tuples."""
     if isinstance(nest, dict):
         return {k: mapped(v, change) for k, v in nest.items()}
     if isinstance(nest, tuple):
@@ -274,6 +277,7 @@ def mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _stacked(elements: list[Any]) -> Any:
+    """The leaves of several elements, stacked along a new first axis."""
     first = elements[0]
     if isinstance(first, dict):
         return {k: _stacked([e[k] for e in elements]) for k in first}

@@ -1,7 +1,7 @@
-"""What can go wrong, as the user meets it.
+"""The exceptions that users see.
 
-The compiler's own errors are re-exported; here are added those of the running world, and
-the way in which an error of a compiled kernel becomes the one NumPy or Python would raise.
+The compiler's errors are re-exported.  This module adds the run-time errors, and the translation of
+an error raised by a compiled kernel to the one that NumPy or Python would raise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class InternalCompilerError(S2SError, RuntimeError):
-    """s2s itself failed; the program is not to blame."""
+    """An internal failure of s2s, not an error of the program."""
 
 
 class CacheError(S2SError, OSError):
@@ -46,11 +46,11 @@ class CacheError(S2SError, OSError):
 
 
 class RecompilationWarning(UserWarning):
-    """A function is compiled again and again because something it relies on keeps changing."""
+    """A function is recompiled repeatedly because something it depends on keeps changing."""
 
 
-# In tracebacks errors have the names under which users know them, and are pickled by them.
-_KNOWN_AS = {"TypeError": TypeError_, "ValueError": ValueError_, "LinAlgError": LinAlgError_}
+# Tracebacks and pickles use the public names of the errors.
+_PUBLIC_NAMES = {"TypeError": TypeError_, "ValueError": ValueError_, "LinAlgError": LinAlgError_}
 for _error in (
     InternalCompilerError,
     RecompilationWarning,
@@ -59,30 +59,31 @@ for _error in (
     UnsupportedError,
 ):
     _error.__module__ = "s2s"
-for _name, _error in _KNOWN_AS.items():
+for _name, _error in _PUBLIC_NAMES.items():
     _error.__module__, _error.__qualname__ = __name__, _name
 
 
 def __getattr__(name: str) -> Any:
-    if name in _KNOWN_AS:
-        return _KNOWN_AS[name]
+    if name in _PUBLIC_NAMES:
+        return _PUBLIC_NAMES[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# What a call returns that does not fit the arguments; another way is tried then.
+# Sentinel returned by a call stub or kernel whose checks fail; the caller then tries another
+# variant.
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
 class Misfit(Exception):
-    """Raised by a kernel before it does anything: a guard on sizes does not hold."""
+    """Raised by a kernel before any other effect: a guard on sizes does not hold."""
 
 
 class Overlap(Exception):
-    """Raised by a kernel before it does anything: arrays that it writes into may overlap."""
+    """Raised by a kernel before any other effect: arrays that it writes into may overlap."""
 
 
 def internal(doing: str, error: BaseException, where: str = "") -> InternalCompilerError:
-    """The error to raise (`from error`) when s2s or Numba fails on code of our own making."""
+    """The error to raise (`from error`) when s2s or Numba fails on generated code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     summary = ": ".join([type(error).__name__, *lines[:2]])
     return InternalCompilerError(
@@ -92,9 +93,9 @@ def internal(doing: str, error: BaseException, where: str = "") -> InternalCompi
     )
 
 
-def _place_in(message: str, files: Iterable[str]) -> re.Match[str] | None:
-    """The place at the end of "index out of bounds for axis 0 (model.py:12: x[i + 1])"; the names
-    of files are known, and may be any text."""
+def _find_location(message: str, files: Iterable[str]) -> re.Match[str] | None:
+    """The source location at the end of "index out of bounds for axis 0 (model.py:12: x[i + 1])".
+    The file names `files` are matched literally, since they may contain any characters."""
     for file in (*map(re.escape, files), r"[^\n():]+"):
         found = re.search(rf" \((?P<file>{file}):(?P<line>\d+)(?P<text>: [^\n]*)?\)$", message)
         if found:
@@ -103,13 +104,13 @@ def _place_in(message: str, files: Iterable[str]) -> re.Match[str] | None:
 
 
 def translate(error: Exception, compiled: Compiled) -> Exception:
-    """The user's error for what a kernel raised: of the proper type, with `file` and `line`.
-    The message of the user's own `raise` is given back as it was written."""
+    """The user's error for an error that a kernel raised: of the proper type, with `file` and
+    `line`.  The message of a `raise` in the user's code is unchanged."""
     if type(error).__name__ == "Failure":
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
         error = exception(name)(phrase(parts, values))
-    match = _place_in(str(error), compiled.files)
+    match = _find_location(str(error), compiled.files)
     if match and not isinstance(error, S2SError):
         if match["text"] is None:
             message = str(error)[: match.start()]
@@ -120,8 +121,8 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
 
 
 def name_place(error: Exception, file: str, compiled: Compiled) -> None:
-    """Gives an error that the readable text in `file` met the user's line.  What NumPy said gets
-    it as its last words, too; what the user's own `raise` said does not."""
+    """Add the user's source line to an error raised by the NumPy-level source in `file`.  It is
+    also appended to the message, except for a `raise` in the user's code."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
@@ -138,16 +139,17 @@ def name_place(error: Exception, file: str, compiled: Compiled) -> None:
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
-    """A message from its texts and, where a part is None, the next of the run-time values;
-    where it is a tuple, formatted so."""
-    told = iter(values)
+    """A message from its parts: a string is literal text, None stands for the next run-time value,
+    and a tuple for the next one with that format."""
+    remaining = iter(values)
     return "".join(
-        part if isinstance(part, str) else format(next(told), part[0] if part else "")
+        part if isinstance(part, str) else format(next(remaining), part[0] if part else "")
         for part in parts
     )
 
 
 def exception(name: str) -> type[Exception]:
+    """The exception class of a name; RuntimeError if there is none."""
     if name == "LinAlgError":
         import numpy as np
 
@@ -160,5 +162,5 @@ def _annotate(error: Exception, file: str, line: int) -> None:
     try:
         error.file, error.line = file, line  # type: ignore[attr-defined]
         error.source_line = linecache.getline(file, line).rstrip("\n")  # type: ignore[attr-defined]
-    except AttributeError:  # a type with slots: the message has the place anyway
+    except AttributeError:  # a type with slots: the message contains the location anyway
         pass

@@ -1,6 +1,6 @@
-"""Metrics: running means over batches, kept outside of compiled steps or inside.
+"""Metrics: running means over batches, updated inside or outside of compiled steps.
 
-`update_state` adds a batch, `result` is the metric of all batches since `reset_state`.  Samples may
+`update_state` adds a batch; `result` is the metric of all batches since `reset_state`.  Samples may
 have weights."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from .objects.tensor import tensor
 
 
 class Metric:
-    """Subclasses define `values(self, ...)`, a number for each sample of a batch, of which this
-    is the weighted mean."""
+    """The weighted mean of per-sample values.  Subclasses define `values(self, ...)`, which returns
+    one scalar per sample of a batch."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or type(self).__name__
@@ -48,7 +48,7 @@ class Metric:
 
 
 class Mean(Metric):
-    """The mean of what it is given."""
+    """The mean of the given values."""
 
     def values(self, values: Any) -> Any:  # type: ignore[override]
         return np.asarray(values)
@@ -58,14 +58,14 @@ class Mean(Metric):
 
 
 class Sum(Mean):
-    """The sum of what it is given."""
+    """The sum of the given values."""
 
     def result(self) -> Any:
         return tensor(np.float64(self.total))
 
 
 class Accuracy(Metric):
-    """How often predictions equal targets."""
+    """The fraction of predictions that equal their targets."""
 
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
         y_true, y_pred = alike(self.name, y_true, np.asarray(y_pred))
@@ -73,7 +73,7 @@ class Accuracy(Metric):
 
 
 class SparseCategoricalAccuracy(Metric):
-    """How often the largest entry of a row is the target's."""
+    """The fraction of rows whose largest entry is at the target label."""
 
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
         must_be_labels(self.name, y_true, y_pred)
@@ -81,14 +81,14 @@ class SparseCategoricalAccuracy(Metric):
 
 
 class CategoricalAccuracy(Metric):
-    """How often the largest entry of a row is where the target's is."""
+    """The fraction of rows whose largest entry is at the position of the target's largest."""
 
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
         return np.equal(np.argmax(y_true, axis=-1), np.argmax(y_pred, axis=-1))
 
 
 class BinaryAccuracy(Metric):
-    """How often predictions are on the right side of a threshold."""
+    """The fraction of predictions on the correct side of a threshold."""
 
     def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
         super().__init__(name)
@@ -117,12 +117,12 @@ class MeanAbsoluteError(Metric):
 
 
 def of_samples(values: Any) -> Any:
-    """The mean over the last axis, unless that is the samples' own."""
+    """The mean over the last axis, unless it is the sample axis."""
     return np.mean(values, axis=-1) if values.ndim > 1 else values
 
 
 def weights_for(values: Any, weights: Any) -> Any:
-    """A weight for each of the values."""
+    """The weights, broadcast to the shape of the values."""
     if weights.ndim == values.ndim + 1:
         weights = weights[..., 0]
     while weights.ndim < values.ndim:

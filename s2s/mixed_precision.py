@@ -1,9 +1,9 @@
 """Precision policies, by their Keras names.
 
-`mixed_float16` and `mixed_bfloat16` ask for weights in float32 and arithmetic in a lower precision.
-Numba compiles no such arithmetic for processors, and NumPy's own float16 is slower than float32:
-these policies are accepted, so that programs run unchanged, and compute in float32, as their
-`compute_dtype` says.  Losses may be scaled all the same (`optimizers.LossScaleOptimizer`).
+`mixed_float16` and `mixed_bfloat16` request weights in float32 and arithmetic in a lower precision.
+Numba compiles no such arithmetic for CPUs, and NumPy's float16 is slower than float32.  These
+policies are accepted so that programs run unchanged, but they compute in float32, as their
+`compute_dtype` states.  Losses may still be scaled (`optimizers.LossScaleOptimizer`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MIXED = ("mixed_float16", "mixed_bfloat16")
 
 @dataclass(frozen=True)
 class Policy:
-    """What layers compute in, and what their weights are kept in."""
+    """The dtype of a layer's arithmetic and the dtype of its weights."""
 
     name: str
     compute_dtype: str
@@ -47,7 +47,7 @@ _global = policy("float32")
 
 
 def set_global_policy(which: Any) -> None:
-    """For layers made from now on."""
+    """Set the policy of layers that are created from now on."""
     global _global
     _global = policy(which)
     if _global.name in MIXED:

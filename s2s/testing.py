@@ -1,4 +1,4 @@
-"""`check_grads`: the gradient s2s makes, against differences of the plain Python function."""
+"""`check_grads`: compares gradients of s2s with finite differences of the plain function."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Run = Callable[[dict[str, Any]], Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """One partial derivative: where, what s2s says, what differences say, and how far apart
-    the two are in units of what is tolerated."""
+    """One partial derivative: its location, the value of s2s, the numerical value, and their
+    difference in units of the tolerance."""
 
     where: str
     reverse: float
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def error(self) -> float:
-        """Relative to the larger of the two."""
+        """The relative error, with respect to the larger of the two values."""
         size = max(abs(self.reverse), abs(self.numeric))
         return abs(self.reverse - self.numeric) / size if size else 0.0
 
@@ -55,9 +55,9 @@ class Entry:
 
 @dataclass
 class Report:
-    """What `check_grads` found.  `skipped` are entries at a kink, where no difference tells
-    anything; `sampled` says that large arrays were checked in part; `crossed` are comparisons
-    of one mode or order with another."""
+    """The result of `check_grads`.  `skipped` are entries at a kink, where finite differences are
+    not valid; `sampled` means that large arrays were checked in part; `crossed` are comparisons of
+    one mode or order with another."""
 
     function: str
     checked: int = 0
@@ -97,7 +97,7 @@ class Report:
 
 
 class WrongGradient(AssertionError):
-    """What `check_grads` raises, with its report."""
+    """The error of `check_grads`, with its report."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -116,13 +116,13 @@ def check_grads(
     backend: str | None = None,
     **kwargs: Any,
 ) -> Report:
-    """Compares the gradient of `f` with finite differences of the plain Python function, and
+    """Compare the gradient of `f` with finite differences of the plain Python function, and
     with a complex step where the function is analytic and runs on complex numbers.  The tangent
-    in a random direction must agree with the gradient; with `order=2` the product of the Hessian
-    with a direction is compared with differences of gradients, and must be symmetric.
+    in a random direction must agree with the gradient.  With `order=2`, Hessian-vector products are
+    compared with differences of gradients, and the Hessian must be symmetric.
 
     `f` is a plain function, or an object made by s2s.  `wrt` is by default that of the object,
-    or else every argument that holds floats.  Results that are no single number are contracted
+    or else every argument that holds floats.  A result that is not a single scalar is contracted
     with random weights.  Of each array at most `samples` entries are checked.  Raises
     AssertionError with a report of the worst entry, or returns the report.
     """
@@ -157,7 +157,7 @@ def check_grads(
 
 
 class _Subject:
-    """The function, its arguments by name, and a number made of its result."""
+    """The function, its arguments by name, and a scalar projection of its result."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _Subject:
         self.has_aux = has_aux
 
     def call(self, arguments: dict[str, Any]) -> Any:
-        """The plain function on copies of its arguments, which it may write into."""
+        """Call the plain function on copies of its arguments, which it may write into."""
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         for name, p in signature(self.function).parameters.items():
@@ -220,14 +220,14 @@ class _Subject:
             return self.function(*positional, **keywords)
 
     def number(self, arguments: dict[str, Any]) -> Any:
-        """The number that is differentiated."""
+        """The scalar that is differentiated."""
         result = self.call(arguments)
         if self.has_aux:
             result = result[0]
         return sum(np.sum(follow(result, steps) * w) for steps, w in self.weights)
 
     def differentiate(self) -> tuple[Any, tuple[Any, ...]]:
-        """The value and gradients by s2s."""
+        """The value and gradients, computed by s2s."""
         arguments = [tree_copy.copy_leaves(v) for v in self.arguments.values()]
         if len(self.weights) == 1 and not self.weights[0][0] and np.ndim(self.weights[0][1]) == 0:
             gradient = functions.value_and_grad(
@@ -247,12 +247,12 @@ class _Subject:
         return _projected(self)
 
     def along(self, transform: Any, directions: tuple[Any, ...]) -> Any:
-        """A derivative in a direction, by s2s; one direction per `wrt`."""
+        """A directional derivative, computed by s2s; one direction per `wrt`."""
         first, *rest = (tree_copy.copy_leaves(v) for v in self.arguments.values())
         return transform(self.projected, wrt=self.wrt, **self.options)(first, directions, *rest)
 
     def directions(self, seed: int) -> tuple[Any, ...]:
-        """Random directions in the structure of the arguments."""
+        """Random directions with the structure of the arguments."""
         rng = np.random.default_rng(seed)
 
         def draw(leaf: Any) -> Any:
@@ -280,7 +280,7 @@ def _call_by_name(gradient: Any, parameters: Any, arguments: list[Any]) -> Any:
 
 
 def _projected(subject: _Subject) -> Any:
-    """A function of the same parameters whose result is one number, as source."""
+    """Generate a function of the same parameters whose result is the scalar projection."""
     space: dict[str, Any] = {"np": np, "function": subject.function}
     terms = []
     for k, (steps, weights) in enumerate(subject.weights):
@@ -303,7 +303,7 @@ def _projected(subject: _Subject) -> Any:
 
 
 def _weights(result: Any) -> list[tuple[tuple[Step, ...], Any]]:
-    """Random weights for each float of a result; a bare number has weight 1."""
+    """Random weights for each float leaf of a result; a single scalar has weight 1."""
     rng = np.random.default_rng(0)
     out: list[tuple[tuple[Step, ...], Any]] = []
     for path, spec in spec_leaves(describe(result), (("", "result"),)):
@@ -349,7 +349,7 @@ def _compare(report: Report, where: str, got: float, want: float, tolerance: flo
 
 
 def _check_forward(report: Report, subject: _Subject, gradients: Any, rtol: float) -> None:
-    """Forward mode and reverse mode are each other's transpose."""
+    """Compare forward with reverse mode: one is the transpose of the other."""
     directions = subject.directions(1)
     tangent = float(subject.along(jvp, directions)[1])
     want = _dot(gradients, directions)
@@ -365,7 +365,7 @@ def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -
     _compare(report, "Hessian, symmetry", left, right, rtol * max(abs(left), size) + 1e-14)
 
     def slope(by: float) -> float:
-        """The gradient along `two`, after a step along `one`."""
+        """The derivative along `two`, after a step along `one`."""
         moved = dict(subject.arguments)
         for name, direction in zip(subject.wrt, one):
             moved[name] = tree_copy.stepped(moved[name], direction, by)
@@ -382,7 +382,7 @@ def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -
 
 
 def _parts(gradient: Any) -> list[tuple[complex, Any]]:
-    """The derivatives by the real and the imaginary part, with the step that each is for."""
+    """The derivatives with respect to the real and the imaginary part, each with its unit step."""
     return [(1.0, gradient.real), (1j, gradient.imag)]
 
 
@@ -434,8 +434,8 @@ def _check_leaf(
     for index, (value, noise) in numeric.items():
         reverse = float(gradient[index])
         tolerance = rtol * max(abs(value), scale) + 10 * noise + 1e-14
-        apart = abs(reverse - value)
-        excess = 0.0 if reverse == value else apart / tolerance
+        deviation = abs(reverse - value)
+        excess = 0.0 if reverse == value else deviation / tolerance
         if np.isnan(excess):
             excess = 0.0 if np.isnan(reverse) and np.isnan(value) else np.inf
         where = path_text(path) + (f"[{', '.join(map(str, index))}]" if index else "")
@@ -453,7 +453,8 @@ def _five_points(at: Callable[[float], Any], h: float) -> float:
 
 
 def _complex_step(at: Callable[[complex], Any]) -> float | None:
-    """The derivative, exact to rounding, or None if the code does not run on complex numbers."""
+    """The complex-step derivative, exact to rounding; None if the code does not run on complex
+    numbers."""
     step = 1e-30
     try:
         out = at(complex(0.0, step))
@@ -463,7 +464,7 @@ def _complex_step(at: Callable[[complex], Any]) -> float | None:
 
 
 def _is_kink(at: Callable[[float], Any], h: float, here: float) -> bool:
-    """Whether the slopes left and right differ however near one looks."""
+    """Whether the one-sided slopes differ, and their difference does not shrink with the step."""
 
     def jump(h: float) -> float:
         return abs((float(at(h)) - here) - (here - float(at(-h)))) / h

@@ -1,4 +1,7 @@
-"""The compiler from end to end: a request in, the text of a kernel out."""
+"""The pass pipeline of the compiler: from a request to the source of a kernel.
+
+`compile_request` runs all passes.  `_middle` is the sequence of the passes in value form.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from .frontend.pytree import (
     path_text,
 )
 from .ir.errors import TypeError_
-from .ir.fixpoint import Rounds
+from .ir.fixpoint import IterationLimit
 from .ir.nodes import (
     Array,
     Assign,
@@ -46,7 +49,7 @@ from .ir.printer import show
 from .ir.record import field, record
 from .ir.symbolic_dims import Guard
 from .lower import lower
-from .lower.loops.parallelize import Verdict
+from .lower.loops.parallelize import ParallelVerdict
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import once
@@ -57,10 +60,10 @@ from .specialise.specialiser import last_return
 
 @record
 class Request:
-    """What to compile.  `args` are the specs of the bound arguments, in order of the
-    function's parameters (defaults filled in; `*args` a tuple, `**kwargs` a dict);
-    `values` are the arguments themselves, which the compiler uses for the objects among
-    them and for sizes, or None when there are only types (inside `@njit`)."""
+    """A compilation request.  `args` are the specs of the bound arguments, in order of the
+    function's parameters (defaults filled in; `*args` a tuple, `**kwargs` a dict).  `values` are
+    the arguments themselves, from which the compiler takes objects and sizes; None if only the
+    types are available (inside `@njit`)."""
 
     function: Callable[..., Any]
     args: dict[str, Spec]
@@ -69,24 +72,23 @@ class Request:
     wrt: tuple[str, ...] = ()
     has_aux: bool = False
     static: tuple[Path, ...] = ()
-    # integers reached through objects that have changed before: parameters, not constants
+    # integers reached through objects that changed in an earlier call: parameters, not constants
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
-    parallel: bool | None = False  # None: where it pays
-    # whether the function is its own gradient's name, as under a decorator
+    parallel: bool | None = False  # None: where it is profitable
+    # the function's name refers to its gradient, as under a decorator
     decorated: bool = False
 
 
 @record
 class Compiled:
-    """The outcome: texts, and how to call the kernel.
+    """The result of a compilation: the source texts and the calling convention of the kernel.
 
-    The kernel is called with the value of each of `params`, then the seed `out_bar` in vjp
-    mode, then one buffer per entry of `out_like` (position of the result -> position in
-    `params` whose shape and dtype it has), in order of position.  It returns a tuple of
-    the remaining results in order.  `out` rebuilds the user's result and `grads` one
-    gradient per `wrt` from the kernel's results, which are numbered with the buffers
-    counted in."""
+    The arguments of the kernel are the value of each of `params`, then the seed `out_bar` in vjp
+    mode, then one output buffer per entry of `out_like` (position of a result -> position in
+    `params` of the parameter with the same shape and dtype), in order of position.  It returns a
+    tuple of the remaining results in order.  `out` rebuilds the user's result, and `grads` one
+    gradient per `wrt`, from the kernel's results; result positions include the buffers."""
 
     name: str
     params: list[Param]
@@ -101,23 +103,24 @@ class Compiled:
     result_types: list[Type] = field(default_factory=list)
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
-    files: dict[str, str] = field(default_factory=dict)  # the files errors may name, by base name
-    places: dict[int, Whence] = field(default_factory=dict)  # of the lines of `source`, by number
-    # what is to be set after the call (the path of its holder, the step there, the value), and
-    # the objects and containers from outside, among which the holders are
+    files: dict[str, str] = field(default_factory=dict)  # by base name: files that errors may name
+    places: dict[int, Whence] = field(default_factory=dict)  # by line of `source`: its origin
+    # the side effects to apply after the call (the path of the holder, the step from there, the
+    # value), and the paths of the objects and containers from outside, including the holders
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
     holders: list[Path] = field(default_factory=list)
-    # what another process needs to know to do the same: objects that were completed meanwhile, the
-    # files of all functions that were read, and whether it rests on more than paths can tell
+    # what another process needs to reproduce the compilation: the objects completed during it,
+    # the files of all functions that were read, and whether it depends on facts that no path
+    # describes
     builds: list[Build] = field(default_factory=list)
     inlined: list[str] = field(default_factory=list)
     loose: bool = False
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
-    seconds: dict[str, float] = field(default_factory=dict)  # that each of the passes took
+    seconds: dict[str, float] = field(default_factory=dict)  # by pass: its run time
 
 
 def compile_request(request: Request) -> Compiled:
-    """Runs every pass.  Raises `S2SError`s for what cannot be compiled."""
+    """Run all passes.  Raises `S2SError` if the program cannot be compiled."""
     times = [time.perf_counter()]
     spec = _specialise(request)
     stages: list[tuple[str, Module]] = []
@@ -162,21 +165,21 @@ def compile_request(request: Request) -> Compiled:
 
 
 @record
-class Reads(Compiled):
-    """What a program reads: `used` are the positions of the parameters that it does anything
-    with, `legacy` says whether it draws from NumPy's legacy generator."""
+class ReadAnalysis(Compiled):
+    """The inputs that a program reads.  `used` are the positions of the parameters that a
+    statement reads; `legacy` is true if it draws from NumPy's legacy generator."""
 
     used: frozenset[int] = frozenset()
     legacy: bool = False
 
 
-def reads(request: Request) -> Reads:
-    """Finds out what a program reads, and makes no code for it."""
+def reads(request: Request) -> ReadAnalysis:
+    """Determine the inputs that a program reads, without generating code."""
     spec = _specialise(request)
     functions = spec.module.functions.values()
     stmts = [s for f in functions for s in walk(f.body)]
     values = {x.name for s in stmts for x in operands_of(s) if isinstance(x, Var)}
-    return Reads(
+    return ReadAnalysis(
         name=spec.module.entry, params=spec.params, out=spec.out, grads=[],
         guards=spec.facts.guards, object_guards=spec.object_guards, source="", lowered="", entry="",
         used=frozenset(i for i, p in enumerate(spec.params) if p.name in values),
@@ -186,21 +189,21 @@ def reads(request: Request) -> Reads:
 
 @record
 class Examined:
-    """A request's outcome before it is written: each pass in value form, by name."""
+    """The modules in value form after each pass, by name of the pass; no code is generated."""
 
     spec: Specialised
     stages: dict[str, Module]
 
 
 def examine(request: Request) -> Examined:
-    """Runs the passes in value form only, for those who look into a program."""
+    """Run only the passes in value form, for inspection."""
     spec = _specialise(request)
     return Examined(spec, dict(_middle(spec, request)))
 
 
-def loops(request: Request, seen: Examined) -> list[Verdict]:
-    """What becomes of the loops of a program that was examined: whether they can run on threads."""
-    found: list[Verdict] = []
+def loops(request: Request, seen: Examined) -> list[ParallelVerdict]:
+    """The parallelisation verdicts on the loops of an examined program."""
+    found: list[ParallelVerdict] = []
     lower(
         storage(seen.stages["save"], for_lowering=True), seen.spec.facts,
         boundscheck=request.boundscheck, parallel=request.parallel, verdicts=found,
@@ -209,9 +212,10 @@ def loops(request: Request, seen: Examined) -> list[Verdict]:
 
 
 def _specialise(request: Request) -> Specialised:
-    """Specialises, baking in the integer arguments that turn out to decide structure."""
+    """Specialise the function.  Integer arguments on which the structure of the program depends
+    become compile-time constants: specialisation restarts when it encounters one."""
     static = set(request.static)
-    rounds = Rounds("specialise: static arguments")
+    rounds = IterationLimit("specialise: static arguments")
     while True:
         rounds.count()
         try:
@@ -229,7 +233,7 @@ def _specialise(request: Request) -> Specialised:
 
 
 def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
-    """The passes in value form, each with its outcome."""
+    """The passes in value form: the name of each and its output."""
     facts = spec.facts
     module = once(spec.module)
     yield "specialise", module
@@ -254,18 +258,19 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
 
 
 def _unpack_value(spec: Specialised) -> None:
-    """A value in a 0-d array is differentiated as the number it holds."""
+    """Replace a result that is a 0-d array by its scalar element, for differentiation."""
     main = spec.module.main
     value = main.results[0]
     if isinstance(value.type, Array):
-        number = Var(f"{value.name}_item", Scalar(value.type.dtype))  # type: ignore[union-attr]
-        main.body.append(Assign(number, Op("index", (value,), {"items": ()})))
-        main.results[0] = number
+        scalar = Var(f"{value.name}_item", Scalar(value.type.dtype))  # type: ignore[union-attr]
+        main.body.append(Assign(scalar, Op("index", (value,), {"items": ()})))
+        main.results[0] = scalar
 
 
 def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
+    """The text of the program after each pass."""
     yield "desugar", desugar.text(stages[0][1].main.source.node)
     for name, module in stages:
         yield name, show(module)
@@ -275,7 +280,7 @@ def _passes(
 
 
 def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
-    """The parameters to differentiate by: the float leaves of each `wrt` argument."""
+    """The parameters to differentiate with respect to: the float leaves of each `wrt` argument."""
     leaves: list[tuple[int, Param]] = []
     for name in request.wrt:
         own = [(i, p) for i, p in enumerate(spec.params) if p.path[0] == ("arg", name)]
@@ -297,7 +302,7 @@ def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
 
 
 def _gradient_trees(spec: Specialised, request: Request) -> list[OutTree]:
-    """One tree per `wrt` argument, in the argument's own structure."""
+    """One gradient tree per `wrt` argument, with the structure of the argument."""
     if request.mode != "vjp":
         return []
     position = len(spec.module.main.results)
@@ -318,17 +323,17 @@ def _gradient_trees(spec: Specialised, request: Request) -> list[OutTree]:
 
 
 def _check_value(spec: Specialised, request: Request) -> None:
-    """`grad` needs one float to differentiate."""
+    """Raise an error unless the function returns one float to differentiate."""
     main = spec.module.main
     out = spec.out
     line = last_return(main.source.node)
     span = main.source.span(getattr(line, "value", None) or line)
-    place = {"span": span, "source_line": main.source.line(span.line)}
+    location = {"span": span, "source_line": main.source.line(span.line)}
     if request.has_aux:
         if not (isinstance(out, Tree) and out.kind == "tuple" and len(out.children) == 2):
             raise TypeError_(
                 "has_aux=True needs a function that returns (value, aux)",
-                advice="return the pair, or leave has_aux out", **place,
+                advice="return the pair, or leave has_aux out", **location,
             )  # fmt: skip
         out = out.children[0]
     if not isinstance(out, Out):
@@ -336,7 +341,7 @@ def _check_value(spec: Specialised, request: Request) -> None:
             "a gradient needs one scalar, and this function returns "
             + (repr(out.value) if isinstance(out, Fixed) else "a container"),
             advice="return the number to differentiate; with has_aux=True, return (value, aux)",
-            **place,
+            **location,
         )
     type_ = main.results[out.index].type
     if type_.ndim > 0:
@@ -344,15 +349,15 @@ def _check_value(spec: Specialised, request: Request) -> None:
             f"a gradient needs one scalar, and this function returns an array of {type_.ndim} "
             "dimension" + ("s" if type_.ndim > 1 else ""),
             advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
-            **place,
+            **location,
         )
     if is_complex(type_):
         raise TypeError_(
             "a gradient needs a real result, and this function returns a complex number",
-            advice="return its real part, its imaginary part or its absolute value", **place,
+            advice="return its real part, its imaginary part or its absolute value", **location,
         )  # fmt: skip
     if not is_float(type_):
         raise TypeError_(
             f"a gradient needs a float result, and this function returns {type_.dtype}",
-            advice="convert with float(...)", **place,
+            advice="convert with float(...)", **location,
         )  # fmt: skip

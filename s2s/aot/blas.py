@@ -1,4 +1,4 @@
-"""Products of matrices by a BLAS that the user names: `cblas_sgemm` and `cblas_dgemm`."""
+"""Matrix products by calls of `cblas_sgemm` and `cblas_dgemm` from a BLAS that the user names."""
 
 from __future__ import annotations
 
@@ -9,24 +9,36 @@ from llvmlite import ir
 from ..codegen import value_types as types
 from ..codegen.llvm_utils import POINTER, declared
 
-SHORT = ir.IntType(32)
-BY_ROWS, PLAIN, TRANSPOSED = 101, 111, 112
+INT32 = ir.IntType(32)
+CBLAS_ROW_MAJOR, CBLAS_NO_TRANS, CBLAS_TRANS = 101, 111, 112
 
 
 def large(builder: Any, dtype: Any, args: Any) -> None:
-    """As `gemm_dispatch.Large`.  Sizes are those of C's int, as in most builds of BLAS."""
+    """Emit the CBLAS call, with the signature of `gemm_dispatch.Large`.  Sizes are truncated to C
+    `int`, the integer type of most BLAS builds."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
-    number = alpha.type
-    kinds = [SHORT] * 6 + [number, POINTER, SHORT, POINTER, SHORT, number, POINTER, SHORT]
+    scalar_type = alpha.type
+    param_types = [INT32] * 6 + [
+        scalar_type,
+        POINTER,
+        INT32,
+        POINTER,
+        INT32,
+        scalar_type,
+        POINTER,
+        INT32,
+    ]
     name = "cblas_sgemm" if dtype == types.float32 else "cblas_dgemm"
-    kind = ir.FunctionType(ir.VoidType(), kinds)
-    function = declared(builder.module, kind, name)
-    orders = [builder.select(s, SHORT(TRANSPOSED), SHORT(PLAIN)) for s in (swap_a, swap_b)]
-    widths = [builder.select(swap_a, m, k), builder.select(swap_b, k, n), n]
-    sizes = [builder.trunc(v, SHORT) for v in (m, n, k)]
-    a_width, b_width, c_width = (builder.trunc(w, SHORT) for w in widths)
+    function_type = ir.FunctionType(ir.VoidType(), param_types)
+    function = declared(builder.module, function_type, name)
+    transposes = [
+        builder.select(s, INT32(CBLAS_TRANS), INT32(CBLAS_NO_TRANS)) for s in (swap_a, swap_b)
+    ]
+    leading_dims = [builder.select(swap_a, m, k), builder.select(swap_b, k, n), n]
+    sizes = [builder.trunc(v, INT32) for v in (m, n, k)]
+    lda, ldb, ldc = (builder.trunc(w, INT32) for w in leading_dims)
     a, b, c = (builder.bitcast(p, POINTER) for p in (a, b, c))
     builder.call(
         function,
-        [SHORT(BY_ROWS), *orders, *sizes, alpha, a, a_width, b, b_width, beta, c, c_width],
+        [INT32(CBLAS_ROW_MAJOR), *transposes, *sizes, alpha, a, lda, b, ldb, beta, c, ldc],
     )

@@ -1,4 +1,4 @@
-"""`build`: from functions to the files of a library."""
+"""`build`: compile functions and write the files of a library."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from .type_signature import Signature, read
 
 @dataclass
 class Built:
-    """The files of a library, by kind, and the workspace of its functions: None where it depends
-    on sizes at run time."""
+    """The files of a library by kind, and the workspace size of each function in bytes.  The size
+    is None if it depends on sizes at run time."""
 
     name: str
     files: dict[str, Path]
@@ -43,10 +43,10 @@ class Built:
     state_bytes: int = 0
 
     def load(self) -> Any:
-        """The library's own Python module."""
+        """Load the generated Python loader module of the library."""
         if "so" not in self.files:
             raise BuildError(f"{self.name} was built without a shared library, by link=False")
-        # A library that was loaded from a path before would be found there again.
+        # The dynamic loader caches libraries by path.  A fresh copy avoids a stale library.
         with tempfile.TemporaryDirectory() as folder:
             for kind in ("py", "so"):
                 shutil.copy(self.files[kind], folder)
@@ -78,18 +78,18 @@ def build(
     max_trips: int | None = None,
     link: bool = True,
 ) -> Built:
-    """Compiles a function, a gradient or a training step into a library for C.
+    """Compile a function, a gradient or a training step into a library for C.
 
     function: an s2s function, or a dict of several: `{"step": (step, signature), ...}`
     signature: `"float32[n,784], int64[n]"`, or example arguments; a list for several signatures
     out: folder and name; `build/step` makes `libstep.so`, `libstep.a`, `step.o`, `step.h`,
         `step.py`, `step_adjoint.py`, `step.pc` and `step.cmake` in `build`
-    cpu, target: for which machine; this one, unless they say otherwise
-    blas: the name or the path of a library to take `cblas_sgemm` and `cblas_dgemm` from; by default
-        products of matrices are the library's own
-    max_trips: how often loops run at most whose end only the run tells; then the workspace that is
-        asked for is enough for what they save
-    link: False leaves the shared library out, which takes a C compiler
+    cpu, target: the CPU model and the target triple; by default those of the host
+    blas: the name or the path of a library that defines `cblas_sgemm` and `cblas_dgemm`; by default
+        matrix products are compiled into the library
+    max_trips: an upper bound on the trip count of loops whose trip count is known only at run time;
+        with it, the workspace size query includes what these loops save
+    link: False skips the shared library, the only file that needs a C compiler
     """
     path = Path(out)
     name = c_names.check_symbol(path.name, "library")
@@ -98,7 +98,7 @@ def build(
 
 
 def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, list[Signature]]]:
-    """Functions by name, with their signatures."""
+    """The functions to compile by name, each with its parsed signatures."""
     if isinstance(function, Mapping):
         if signature is not None:
             raise TypeError_(
@@ -118,6 +118,8 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
 
 
 class _Build:
+    """One build: the options, the target machine and the matrix-product routines."""
+
     def __init__(
         self, name: str, folder: Path, cpu: str | None, triple: str | None, blas: str | None,
         trips: int | None, linked: bool,
@@ -142,7 +144,7 @@ class _Build:
         exports = [e for group in groups.values() for e in group]
         library = Library(self.name, exports, state, self.machine, self.trips)
         whole = library.build(self.products)
-        self._refuse_foreign(whole, library)
+        self._check_undefined_symbols(whole, library)
         workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name]) for e in exports}
         grows = {e.name for e in exports if library.kernels[e.name].memory.heap}
         origin = ", ".join(dict.fromkeys(_origin(e) for e in exports))
@@ -173,7 +175,8 @@ class _Build:
         return paths
 
     def _link(self, objects: Path) -> Path:
-        """Linkers replace what is at the place of their output, also a link."""
+        """Link the shared library in a temporary folder, then write it to its path.  A linker
+        replaces an existing output file, even if that is a symbolic link."""
         path = self.folder / f"lib{self.name}.so"
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / path.name
@@ -181,8 +184,9 @@ class _Build:
             write_file(path, made.read_bytes())
         return path
 
-    def _refuse_foreign(self, whole: Any, library: Library) -> None:
-        """What a library would need besides the C library."""
+    def _check_undefined_symbols(self, whole: Any, library: Library) -> None:
+        """Raise UnsupportedError if the module has undefined symbols besides those of the C library
+        and the chosen BLAS."""
         allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
         foreign = [n for n in target.undefined(whole) if n not in allowed]
         if foreign and library.called:
@@ -196,6 +200,7 @@ class _Build:
 
 
 def _origin(export: Export) -> str:
+    """`file.py:line qualname` of the Python function of an export."""
     function = export.function.python
     code = getattr(getattr(function, "func", function), "__code__", None)
     where = f"{file_name(code.co_filename)}:{code.co_firstlineno} " if code else ""
@@ -203,15 +208,18 @@ def _origin(export: Export) -> str:
 
 
 def _sources(exports: list[Export]) -> str:
-    """What the functions were compiled from, one after the other."""
+    """The readable sources of the exported functions, concatenated without duplicates."""
     return "\n\n".join(dict.fromkeys(e.entry.compiled.source for e in exports))
 
 
 def _fixed_workspace(export: Export, kernel: Kernel) -> int | None:
-    """The bytes of workspace, where no size is left open."""
+    """The workspace size in bytes if it is a compile-time constant, else None.
+
+    It is constant if all sizes are fixed, no argument is a scalar (sizes may depend on it), and the
+    heap is unused or bounded by `max_trips`."""
     memory = kernel.memory
-    open_end = memory.heap and not memory.growth
-    if export.sizes or open_end or any(i.axes is None for i in export.arguments):
+    unbounded_heap = memory.heap and not memory.growth
+    if export.sizes or unbounded_heap or any(i.axes is None for i in export.arguments):
         return None
     assert memory.sizes is not None
     module = ast.fix_missing_locations(ast.Module([memory.sizes], []))

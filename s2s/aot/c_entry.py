@@ -1,4 +1,5 @@
-"""The functions of a library that C calls: they check what they are given, and call the kernel."""
+"""Entry points of a library: the exported C functions.  They validate the arguments and call the
+kernel."""
 
 from __future__ import annotations
 
@@ -23,23 +24,26 @@ from .size_query import ask, bytes_of, is_no_size
 from .workspace_plan import HEADER, LARGEST
 
 BOOL = ir.IntType(1)
-NOTHING = ir.Constant(POINTER, None)
-NOWHERE = ir.Constant(INT.as_pointer(), None)
-ALIGNED = 64
+NULL_BYTES = ir.Constant(POINTER, None)
+NULL_WORDS = ir.Constant(INT.as_pointer(), None)
+BLOCK_ALIGNMENT = 64
 
 
 def write_call(context: Context, module: Any, export: Export, kernel: Kernel, state: State) -> None:
-    """int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)"""
-    _Call(context, module, export, kernel, state).write()
+    """Emit `int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)`."""
+    _EntryWriter(context, module, export, kernel, state).write()
 
 
-class _Call:
+class _EntryWriter:
+    """Emits one entry point: null, alignment, size, state and overlap checks, backups of the arrays
+    that a failed call must restore, and the call of the kernel."""
+
     def __init__(
         self, context: Context, module: Any, export: Export, kernel: Kernel, state: State
     ) -> None:
         self.context, self.export, self.kernel, self.state = context, export, kernel, state
         self.items = [*export.arguments, *export.outputs]
-        kinds = [INT] * len(export.sizes) + [self._kind(i) for i in self.items]
+        kinds = [INT] * len(export.sizes) + [self._abi_type(i) for i in self.items]
         kinds += [POINTER] * export.uses_state + [POINTER, INT]
         self.made = ir.Function(module, ir.FunctionType(CODE, kinds), export.name)
         self.builder = ir.IRBuilder(self.made.append_basic_block())
@@ -48,60 +52,62 @@ class _Call:
         self.values = dict(zip(map(id, self.items), given[len(self.sizes) :]))
         self.workspace, self.bytes = given[-2:]
         self.block = given[-3] if export.uses_state else None
-        # Places in the state, and copies, by offset.
+        # Generators by their offset in the state: the address there, and a working copy.
         self.generators: dict[int, tuple[Any, Any]] = {}
 
-    def _kind(self, item: Item) -> Any:
-        """Arrays and outputs are pointers, other numbers are passed by value."""
+    def _abi_type(self, item: Item) -> Any:
+        """The LLVM type in the C ABI: a pointer for arrays and outputs, else a scalar by value."""
         if item.axes is not None or item.written:
             return POINTER
         return memory_type(of_dtype(item.dtype))
 
     def write(self) -> None:
         builder = self.builder
-        pointers = [self.values[id(i)] for i in self.items if self._kind(i) is POINTER]
+        pointers = [self.values[id(i)] for i in self.items if self._abi_type(i) is POINTER]
         blocks = [self.workspace] if self.block is None else [self.workspace, self.block]
         for pointer in [*pointers, *blocks]:
-            self._refuse(builder.icmp_unsigned("==", pointer, NOTHING), status_codes.NULL)
+            self._return_if(builder.icmp_unsigned("==", pointer, NULL_BYTES), status_codes.NULL)
         for item in self.items:
-            if self._kind(item) is POINTER:
+            if self._abi_type(item) is POINTER:
                 width = of_dtype(item.dtype).bytes
                 self._check_alignment(self.values[id(item)], min(width, 8))
         for pointer in blocks:
-            self._check_alignment(pointer, ALIGNED)
+            self._check_alignment(pointer, BLOCK_ALIGNMENT)
         for size in self.sizes.values():
-            self._refuse(is_no_size(builder, size), status_codes.SIZES)
+            self._return_if(is_no_size(builder, size), status_codes.SIZES)
         for item in self.items:
             if len(item.axes or ()) > 1:
-                self._refuse(self._is_too_large(item), status_codes.SIZES)
-        self._refuse(builder.icmp_signed("<", self.bytes, INT(0)), status_codes.WORKSPACE)
+                self._return_if(self._is_too_large(item), status_codes.SIZES)
+        self._return_if(builder.icmp_signed("<", self.bytes, INT(0)), status_codes.WORKSPACE)
         if self.block is not None:
             self._check_state()
         self._check_overlap()
         self._call()
 
-    def _refuse(self, condition: Any, status: int) -> None:
+    def _return_if(self, condition: Any, status: int) -> None:
         with self.builder.if_then(condition, likely=False):
             self.builder.ret(CODE(status))
 
     def _check_alignment(self, pointer: Any, to: int) -> None:
         if to > 1:
             low = self.builder.and_(self.builder.ptrtoint(pointer, INT), INT(to - 1))
-            self._refuse(self.builder.icmp_unsigned("!=", low, INT(0)), status_codes.ALIGNMENT)
+            self._return_if(self.builder.icmp_unsigned("!=", low, INT(0)), status_codes.ALIGNMENT)
 
     def _check_state(self) -> None:
         words = self.builder.bitcast(self.block, INT.as_pointer())
         for i, expected in enumerate(self.state.header()):
             found = self.builder.load(self.builder.gep(words, [INT(i)]))
-            self._refuse(self.builder.icmp_signed("!=", found, INT(expected)), status_codes.STATE)
+            self._return_if(
+                self.builder.icmp_signed("!=", found, INT(expected)), status_codes.STATE
+            )
 
     def _check_overlap(self) -> None:
-        """What is written lies apart from everything else."""
+        """Check that every written memory range is disjoint from all other ranges."""
         builder = self.builder
         spans: list[tuple[Any, Any]] = [(self.workspace, self.bytes)]
         if self.block is not None:
             spans.append((self.block, INT(self.state.bytes)))
-        arrays = [i for i in self.items if self._kind(i) is POINTER]
+        arrays = [i for i in self.items if self._abi_type(i) is POINTER]
         arrays.sort(key=lambda i: not i.written)
         spans += [(self.values[id(i)], self._extent(i)) for i in arrays]
         written = len(spans) - sum(not i.written for i in arrays)
@@ -117,10 +123,11 @@ class _Call:
                 builder.store(bound, builder.gep(table, [INT(2 * k + end)]))
         check = overlap_check.function(builder.module)
         fine = builder.call(check, [table, INT(written), INT(len(spans))])
-        self._refuse(builder.not_(fine), status_codes.OVERLAP)
+        self._return_if(builder.not_(fine), status_codes.OVERLAP)
 
     def _extent(self, item: Item) -> Any:
-        """The bytes of an array; those of an output whose size is computed are not checked."""
+        """The bytes of an array.  For an output whose axis is a size expression, the bytes of one
+        element: its full extent is not checked."""
         width = of_dtype(item.dtype).bytes
         total: Any = INT(width)
         for axis in item.axes or ():
@@ -130,7 +137,8 @@ class _Call:
         return total
 
     def _is_too_large(self, item: Item) -> Any:
-        """An array that no memory holds: the products of its sizes could overflow."""
+        """True (i1) if an array has `LARGEST` bytes or more, so that products of its sizes could
+        overflow."""
         given = [a for a in item.axes or () if not isinstance(a, str) or a in self.sizes]
         total = bytes_of(self.builder, of_dtype(item.dtype).bytes, [self._size(a) for a in given])
         return self.builder.icmp_signed(">=", total, INT(LARGEST))
@@ -138,7 +146,7 @@ class _Call:
     def _size(self, axis: str | int) -> Any:
         return self.sizes[axis] if isinstance(axis, str) else INT(axis)
 
-    # ---- the kernel
+    # ---- kernel call
 
     def _call(self) -> None:
         builder = self.builder
@@ -177,27 +185,29 @@ class _Call:
                 for place, backup, size in backups:
                     self._copy(place, backup, size)
                 if backups:
-                    self._add_to_need(status)
+                    self._add_backups_to_needed(status)
         builder.ret(status)
 
     def _copy(self, to: Any, source: Any, size: Any) -> None:
         cgutils.raw_memcpy(self.builder, to, source, size, INT(1))
 
     def _back_up(self, given: list[Any]) -> tuple[list[tuple[Any, Any, Any]], Any]:
-        """Copies what a call that fails has to restore to the end of the workspace: each place,
-        its copy and its size, and the bytes of workspace that are left.  `given` are the kernel's
-        arguments."""
+        """Copy the arrays that a failed call must restore to the end of the workspace.
+
+        Returns (address, address of the copy, size) for each array, and the bytes of workspace
+        that remain.  `given` are the kernel's arguments."""
         builder = self.builder
         left: Any = self.bytes
         if not self.kernel.restored:
             return [], left
         found = []
         need = restored_bytes(builder, self.export, self.kernel, self.sizes)
-        # What is left must hold at least the size that a kernel notes.
+        # The remaining workspace must hold at least the header, where the kernel stores the
+        # needed size.
         least = builder.add(need, INT(HEADER))
         with builder.if_then(builder.icmp_signed("<", self.bytes, least), likely=False):
-            total = ask(builder, self.kernel.sizes, NOWHERE, given)
-            self._refuse(builder.icmp_signed("<", total, INT(0)), status_codes.SIZES)
+            total = ask(builder, self.kernel.sizes, NULL_WORDS, given)
+            self._return_if(builder.icmp_signed("<", total, INT(0)), status_codes.SIZES)
             with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
                 place = builder.bitcast(self.workspace, INT.as_pointer())
                 builder.store(builder.add(total, need), place)
@@ -216,8 +226,9 @@ class _Call:
             at = builder.add(at, _rounded(builder, size))
         return found, left
 
-    def _add_to_need(self, status: Any) -> None:
-        """A kernel that ran out of workspace has noted how much it needs, without the copies."""
+    def _add_backups_to_needed(self, status: Any) -> None:
+        """Add the bytes of the backups to the needed size that a kernel stored when it ran out of
+        workspace.  The kernel does not count them."""
         builder = self.builder
         short = builder.icmp_signed("==", status, CODE(status_codes.WORKSPACE))
         with builder.if_then(short, likely=False):
@@ -256,7 +267,7 @@ class _Call:
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
             if type_ == types.generator:
-                own = self._own_generator(source, raw)
+                own = self._working_generator(source, raw)
                 return [pcg64.generator(context, builder, type_, own)]
             place = builder.bitcast(raw, memory_type(type_).as_pointer())
             return [context.load(builder, type_, place)]
@@ -264,8 +275,9 @@ class _Call:
             return [context.of_memory(builder, type_, self.values[id(source)])]
         return [ir.Constant(context.value_type(type_), source.item())]
 
-    def _own_generator(self, slot: Slot, place: Any) -> Any:
-        """A copy of a generator, which becomes the state's when the call has succeeded."""
+    def _working_generator(self, slot: Slot, place: Any) -> Any:
+        """A working copy of a random generator.  It is written back to the state only if the call
+        succeeds."""
         if slot.offset not in self.generators:
             words = room(self.builder, ir.ArrayType(INT, pcg64.WORDS))
             own = self.builder.bitcast(words, POINTER)
@@ -274,16 +286,18 @@ class _Call:
         return self.generators[slot.offset][1]
 
 
-# ---------------------------------------------------------------- copies of what is written
+# ---------------------------------------------------------------- backups of written arrays
 
 
 def restored(export: Export, kernel: Kernel) -> list[Item | Slot]:
-    """The arrays of which a call keeps a copy; one that is reached in two ways has one."""
+    """The arrays that a call backs up, without duplicates: an array reached by two parameters is
+    copied once."""
     sources = {id(s): s for i in kernel.restored if (s := export.parameters[i].source)}
     return list(sources.values())
 
 
 def restored_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str, Any]) -> Any:
+    """Emit the total size of the backups in bytes, each rounded up to 64."""
     total: Any = INT(0)
     for source in restored(export, kernel):
         total = builder.add(total, _rounded(builder, _bytes(builder, source, sizes)))
@@ -291,7 +305,7 @@ def restored_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str
 
 
 def _bytes(builder: Any, source: Item | Slot, sizes: dict[str, Any]) -> Any:
-    """The bytes of an array whose axes are sizes of the interface."""
+    """Emit the size in bytes of an array whose axes are constants or size parameters."""
     if isinstance(source, Slot):
         return INT(source.bytes)
     axes = [sizes[a] if isinstance(a, str) else INT(a) for a in source.axes or ()]
@@ -302,13 +316,14 @@ def _rounded(builder: Any, size: Any) -> Any:
     return builder.and_(builder.add(size, INT(63)), INT(-64))
 
 
-# ---------------------------------------------------------------- the other functions
+# ---------------------------------------------------------------- other exported functions
 
 
 def write_workspace(
     context: Context, module: Any, export: Export, kernel: Kernel, name: str
 ) -> None:
-    """int64_t name(sizes…, numbers…): bytes, or -1 if the sizes do not fit."""
+    """Emit `int64_t name(sizes…, scalars…)`, the workspace size query: bytes, or -1 if the sizes
+    are invalid or do not fit together."""
     numbers = [i for i in export.arguments if i.axes is None]
     kinds = [INT] * len(export.sizes) + [memory_type(of_dtype(i.dtype)) for i in numbers]
     made = ir.Function(module, ir.FunctionType(INT, kinds), name)
@@ -334,26 +349,27 @@ def write_workspace(
         else:
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.value_type(type_), start.item()))
-    total = ask(builder, kernel.sizes, NOWHERE, arguments)
+    total = ask(builder, kernel.sizes, NULL_WORDS, arguments)
     with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
         builder.ret(total)
     builder.ret(builder.add(total, restored_bytes(builder, export, kernel, sizes)))
 
 
 def write_init(module: Any, name: str, state: State) -> None:
-    """int32_t name(state, state_bytes): the state when the library was built."""
+    """Emit `int32_t name(state, state_bytes)`, which writes the initial state: the values at build
+    time."""
     made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     block, size = made.args
     data = cgutils.make_bytearray(state.image())
     image: Any = cgutils.global_constant(module, f"{name}.image", data)
-    image.align = ALIGNED
+    image.align = BLOCK_ALIGNMENT
     checks = [
-        (builder.icmp_unsigned("==", block, NOTHING), status_codes.NULL),
+        (builder.icmp_unsigned("==", block, NULL_BYTES), status_codes.NULL),
         (builder.icmp_signed("<", size, INT(state.bytes)), status_codes.STATE),
         (
             builder.icmp_unsigned(
-                "!=", builder.and_(builder.ptrtoint(block, INT), INT(ALIGNED - 1)), INT(0)
+                "!=", builder.and_(builder.ptrtoint(block, INT), INT(BLOCK_ALIGNMENT - 1)), INT(0)
             ),
             status_codes.ALIGNMENT,
         ),
@@ -367,7 +383,7 @@ def write_init(module: Any, name: str, state: State) -> None:
 
 
 def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
-    """const char *name(int32_t status)"""
+    """Emit `const char *name(int32_t status)`, a switch over the status codes."""
     made = ir.Function(module, ir.FunctionType(POINTER, [CODE]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     unknown = builder.append_basic_block()

@@ -1,9 +1,10 @@
-"""A kernel as a function of plain pointers, sizes and numbers.
+"""Code generation for the kernel of an exported function, over pointers, sizes and scalars:
 
-    int32 kernel(int32 *code, void **unused, arguments…, places of results…, workspace, bytes)
+    int32 kernel(int32 *code, void **unused, arguments…, result pointers…, workspace, bytes)
 
-follows Numba's convention in its first two parameters, so that Numba's own functions can be called
-from it; `code` is 0 or what went wrong.  An array argument is a pointer followed by its sizes.
+The first two parameters follow Numba's calling convention, so the kernel can call functions that
+Numba compiled.  `code` receives 0 or the status code of the error.  An array argument is a pointer
+followed by its sizes.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from .workspace_plan import HEADER, Memory, plan
 
 @dataclass
 class Kernel:
-    """`function` in a module, `sizes` the function that answers for its workspace; `restored` are
-    the parameters of which the entry keeps a copy, for a call that fails (`rollback`)."""
+    """A compiled kernel: its LLVM `function`, the size-query function `sizes`, the workspace plan
+    `memory`, and `restored`, the positions of the parameters that the entry backs up and restores
+    if the call fails (`rollback.py`)."""
 
     function: Any
     sizes: Any
@@ -61,14 +63,19 @@ def write(
     callees: Any,
     written: Sequence[int],
 ) -> Kernel:
-    """`kept` are those of `Export.room`; `conditions` on sizes, in lowered text, are those under
-    which the code is right; `written` are the parameters that are written in place."""
+    """Emit the kernel and its size-query function.
+
+    `kept` is the result of `Export.room`.  `conditions` are the guards on sizes, as expressions of
+    lowered source, under which the code is valid.  `written` are the positions of the parameters
+    that are written in place."""
     outline = Plan(function, known)
     private = outline.private - returned(function)
     memory = plan(function, known, private, trips, callees.any)
     sizes = write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
-    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k is not None]
+    places = [
+        _result_pointer_type(context, t) for t, k in zip(known.results, kept) if k is not None
+    ]
     kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places, POINTER, INT]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
@@ -82,15 +89,18 @@ def write(
     return Kernel(made, sizes, memory, restored)
 
 
-def _place_kind(context: Context, type_: Any) -> Any:
+def _result_pointer_type(context: Context, type_: Any) -> Any:
     dtype = type_.dtype if isinstance(type_, Array) else type_
     return memory_type(dtype).as_pointer()
 
 
-# ---------------------------------------------------------------- the kernel itself
+# ---------------------------------------------------------------- kernel body
 
 
 class Body(machine.Body):
+    """Statement code generation with arrays in the workspace: in fixed slots, in pools, or in the
+    reference-counted heap."""
+
     def __init__(
         self,
         context: Context,
@@ -125,7 +135,7 @@ class Body(machine.Body):
         names = parameters_of(function)
         count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
         given = list(self.made.args[2 : 2 + count])
-        self._divide(sizes, given)
+        self._partition_workspace(sizes, given)
         give(self, names, given)
         self.statements(function)
         if not self.returned:
@@ -137,7 +147,7 @@ class Body(machine.Body):
             )
 
     def statements(self, function: ast.FunctionDef) -> None:
-        """All of a function's, with arrays let go of after their last mention."""
+        """Emit all statements of a function.  An owned array is released after its last use."""
         last = last_mentions(function.body)
         for stmt in function.body:
             self.stmt(stmt)
@@ -145,10 +155,11 @@ class Body(machine.Body):
                 if name in self.owned and not self.builder.block.is_terminated:
                     workspace_heap.release(self.builder, self.memory_of(name))
 
-    # ---- the workspace
+    # ---- workspace
 
-    def _divide(self, sizes: Any, given: list[Any]) -> None:
-        """Finds where each group of arrays begins, if there is room for all."""
+    def _partition_workspace(self, sizes: Any, given: list[Any]) -> None:
+        """Compute the start address of each group of arrays, clear the pools and initialise the
+        heap.  The kernel returns the status WORKSPACE if the workspace is too small."""
         builder = self.builder
         groups = self.memory.groups()
         places = builder.alloca(INT, max(len(groups), 1))
@@ -157,9 +168,9 @@ class Body(machine.Body):
             self.fail(CODE(SIZES))
         with builder.if_then(builder.icmp_signed("<", self.bytes, total), likely=False):
             with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
-                self._note_need(total)
+                self._store_needed_bytes(total)
             self.fail(CODE(WORKSPACE))
-        self._note_need(total)
+        self._store_needed_bytes(total)
         used: Any = INT(HEADER)
         start: Any = builder.gep(self.workspace, [used])
         for i, (_, count) in enumerate(groups):
@@ -184,7 +195,8 @@ class Body(machine.Body):
                 builder.store(self.heap[1], words)
                 builder.store(INT(0), builder.gep(words, [INT(1)]))
 
-    def _note_need(self, size: Any) -> None:
+    def _store_needed_bytes(self, size: Any) -> None:
+        """Store the needed workspace size in the first word of the workspace."""
         self.builder.store(size, self.builder.bitcast(self.workspace, workspace_heap.WORDS))
 
     def _assign(self, s: ast.Assign) -> None:
@@ -228,18 +240,19 @@ class Body(machine.Body):
         need = builder.lshr(size, INT(3))
         word = workspace_heap.call(self.context, builder, workspace_heap.TAKE, start, total, need)
         with builder.if_then(builder.icmp_signed("<", word, INT(0)), likely=False):
-            # At least twice as much, so that few attempts find what is enough.
+            # Ask for at least twice the size, so that few attempts are needed.
             more = builder.select(builder.icmp_signed(">", size, self.bytes), size, self.bytes)
-            self._note_need(builder.add(self.bytes, more))
+            self._store_needed_bytes(builder.add(self.bytes, more))
             self.fail(CODE(WORKSPACE))
         memory, data = workspace_heap.block_at(builder, start, word)
         return self._buffer(type_, data, sizes, memory)
 
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
-        """As `kernels.reserve`, in the heap."""
+        """Emit `kernels.reserve`: a larger array from the workspace heap, with the elements
+        copied."""
         builder = self.builder
-        room = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
-        new = self._from_heap(old.type, [room])
+        capacity = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
+        new = self._from_heap(old.type, [capacity])
         item = INT(old.type.dtype.bytes)
         cgutils.raw_memcpy(builder, new.data, old.data, used, item)
         return new
@@ -291,7 +304,7 @@ class Body(machine.Body):
         results = [self.expr(e) for e in s.value.elts]
         for value, kept in zip(results, self.kept, strict=True):
             if isinstance(value, Buffer) and kept is not None and kept >= 0:
-                other = builder.icmp_signed("!=", self._count(value), INT(kept))
+                other = builder.icmp_signed("!=", self._element_count(value), INT(kept))
                 with builder.if_then(other, likely=False):
                     self.fail(CODE(SIZES))
         for element, value, kept in zip(s.value.elts, results, self.kept, strict=True):
@@ -300,14 +313,14 @@ class Body(machine.Body):
             place = places.pop(0)
             if isinstance(value, Buffer):
                 item = INT(value.type.dtype.bytes)
-                cgutils.raw_memcpy(builder, place, value.data, self._count(value), item)
+                cgutils.raw_memcpy(builder, place, value.data, self._element_count(value), item)
             else:
                 self.context.store(builder, self.types.of[element], value, place)
         self.returned = True
         self.fail(CODE(0))
 
-    def _count(self, buffer: Buffer) -> Any:
-        """How many elements an array has."""
+    def _element_count(self, buffer: Buffer) -> Any:
+        """Emit the number of elements of an array."""
         count: Any = INT(1)
         for size in buffer.sizes:
             count = self.builder.mul(count, size)
@@ -317,7 +330,8 @@ class Body(machine.Body):
         answer(self.builder, code)
 
     def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
-        """An error with numbers in its message, which is told without them."""
+        """Return the status of an error whose message has run-time values.  The status message
+        shows dots in their place."""
         site = args[0]
         assert isinstance(site, ast.Constant)
         self.fail(CODE(self.failures.code(*self.phrases.failure(site.value))))

@@ -1,7 +1,7 @@
-"""Names in C: which are taken by the language, its library or the loader, and how others are spelt.
+"""C identifiers: names reserved by C, its standard library or the loader, and valid replacements.
 
-A parameter's name in a prototype has no effect, so one that is taken gets an underscore.  A name
-that the program links against is refused instead.
+The name of a parameter in a prototype has no effect, so a reserved one gets an underscore appended.
+A reserved name of an exported symbol is an error instead, because programs link against it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import ValueError_
 from ..transforms.ir.quote import c_identifier
 
-# Keywords of C and C++, and what the header itself uses.
+# Keywords of C and C++, and identifiers that the generated header uses.
 _KEYWORDS = """
 alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool
 break case catch char char8_t char16_t char32_t class co_await co_return co_yield compl concept
@@ -30,7 +30,7 @@ wchar_t while xor xor_eq state workspace workspace_bytes size_t int8_t int16_t i
 uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t ptrdiff_t
 """
 
-# Macros in lower case, of compilers and standard headers; and those of one letter.
+# Lower-case macros of compilers and standard headers, and common upper-case macros.
 _MACROS = """
 linux unix i386 sun vax mips arm errno stdin stdout stderr complex imaginary assert offsetof
 math_errhandling noreturn signbit isnan isinf isfinite isnormal isless isgreater isunordered
@@ -43,12 +43,13 @@ INFINITY BUFSIZ
 
 RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_MACROS.split())
 
-# By convention a macro has no lower-case letter, and names that begin with two underscores, or one
-# and a capital, belong to the implementation.  `W` and `W1` are common names of arrays.
+# By convention a macro has no lower-case letter.  Names that begin with two underscores, or one and
+# a capital, are reserved for the implementation.  `W` and `W1` are allowed: they are common names
+# of arrays.
 _LIKE_MACRO = re.compile(r"_[_A-Z]\w*|(?![A-Z]\d*$)[A-Z_][A-Z0-9_]*|(?:PRI|SCN)[a-zA-Z]\w*")
 
-# Functions of the C library and of POSIX.  A library that exported one of these names would take
-# its place for the whole program.
+# Functions of the C library and of POSIX.  A library that exports one of these names would
+# interpose it for the whole program.
 _FUNCTIONS = """
 abort abs accept access acos aligned_alloc alarm asctime atexit atof atoi atol atoll bind bsearch
 calloc chdir chmod chown clearerr clock clock_gettime close closedir connect creat ctime difftime
@@ -70,14 +71,14 @@ vfprintf vprintf vsnprintf vsprintf wait waitpid wcslen wcstombs wctomb write
 """
 FUNCTIONS = frozenset(_FUNCTIONS.split())
 
-# What the functions of such a module refer to besides their own names.
+# Global names that the wrapper functions of a generated loader refer to.
 WRAPPER = frozenset(["_fixed", "_chosen", "namedtuple", "SimpleNamespace", "float", "getattr"])
 RUNTIME = Path(__file__).with_name("loader_runtime.py")
 
 
 @functools.cache
 def of_loader() -> frozenset[str]:
-    """The global names that the Python module of a library uses itself."""
+    """The global names that the generated Python loader of a library uses or defines."""
     tree = ast.parse(RUNTIME.read_text())
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and hasattr(builtins, n.id)}
     made = {s.name for s in tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
@@ -85,7 +86,7 @@ def of_loader() -> frozenset[str]:
 
 
 def parameter(name: str) -> str:
-    """A name for a parameter in C, for any text."""
+    """A valid, unreserved C parameter name made from any text."""
     name = c_identifier(name)
     if not re.match(r"[A-Za-z_]", name) or name == "I" or _LIKE_MACRO.fullmatch(name):
         name = f"p_{name}"
@@ -93,13 +94,14 @@ def parameter(name: str) -> str:
 
 
 def is_size(name: str) -> bool:
-    """Whether a size may have this name, in C and in Python."""
+    """True if a size parameter may have this name, in C and in Python."""
     taken = name in RESERVED or keyword.iskeyword(name) or name.startswith("_")
     return name.isascii() and not taken
 
 
 def check_symbol(name: str, what: str) -> str:
-    """The name of a library or of a function in it, as C and Python may use it."""
+    """Return the name of a library or of a function in it; raise ValueError_ if C or Python cannot
+    use it."""
     advice = "choose another name, of letters, digits and underscores"
     if not re.fullmatch(r"[A-Za-z]\w*|_[a-z0-9]\w*", name, re.ASCII):
         raise ValueError_(f"{name!r} is no name for a {what}", advice=advice)
@@ -111,7 +113,7 @@ def check_symbol(name: str, what: str) -> str:
 
 
 class Unique:
-    """Hands out names, each once; one that is taken gets a number."""
+    """Generates unique names: a name that is taken gets a numeric suffix."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()

@@ -1,10 +1,10 @@
-"""Functions that stay functions, such as recursive ones.
+"""Callees that are not inlined, such as recursive functions:
 
-    int32 f(int32 *code, void **unused, arguments…, parts of results…,
+    int32 f(int32 *code, void **unused, arguments…, components of results…,
             workspace, bytes, heap, words)
 
-All their arrays come from the heap, since nobody knows how deep calls will nest.  An array that is
-returned belongs to the caller, who lets go of it.
+All arrays of a callee come from the workspace heap, because the recursion depth is unknown at
+compile time.  Ownership of a returned array passes to the caller, which releases it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from .workspace_plan import Memory
 
 
 class Callees:
-    """The functions of a kernel besides its entry, each written when it is first called."""
+    """The functions of a kernel besides its entry.  Each is emitted at its first call, once per
+    argument signature."""
 
     def __init__(self, functions: dict[str, ast.FunctionDef], space: dict[str, Any]) -> None:
         self.functions, self.space = functions, space
@@ -44,7 +45,8 @@ class Callees:
         return call.func.id in self.functions
 
     def call(self, caller: Body, call: ast.Call) -> list[tuple[Any, Any]]:
-        """The types and values of what a call yields; its errors are the caller's."""
+        """Emit a call.  Returns the types and values of the results.  A status other than 0 is
+        propagated to the caller."""
         builder = caller.builder
         assert isinstance(call.func, ast.Name)
         callee = caller.types.calls[call]
@@ -57,7 +59,7 @@ class Callees:
                 parts += [value.data, *value.sizes]
             else:
                 parts.append(caller.cast(value, caller.types.of[node], wanted))
-        places = [[room(builder, k) for k in _parts(caller, t)] for t in results]
+        places = [[room(builder, k) for k in _result_components(caller, t)] for t in results]
         code = room(builder, CODE)
         unused = room(builder, INFO.as_pointer())
         rest = [caller.workspace, caller.bytes, *caller.heap]
@@ -78,12 +80,13 @@ class Callees:
         return found
 
     def _function(self, caller: Body, name: str, given: Any, results: Any) -> Any:
+        """The LLVM function for the argument types `given`, emitted on first use."""
         key = name, given
         if key in self.made:
             return self.made[key]
         module, context = caller.builder.module, caller.context
         arguments = [k for t in given for k in kinds_of(context, t)]
-        places = [k.as_pointer() for t in results for k in _parts(caller, t)]
+        places = [k.as_pointer() for t in results for k in _result_components(caller, t)]
         kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places]
         kinds += [POINTER, INT, POINTER, INT]
         unique = module.get_unique_name(f"s2s.{name}")
@@ -99,14 +102,17 @@ class Callees:
         return made
 
 
-def _parts(caller: Body, type_: Any) -> list[Any]:
-    """What a result is handed over as: an array with its sizes and its block of memory."""
+def _result_components(caller: Body, type_: Any) -> list[Any]:
+    """The LLVM types of the components of a result.  An array has a data pointer, its sizes and the
+    pointer to its heap block."""
     if isinstance(type_, Array):
         return [*kinds_of(caller.context, type_), POINTER]
     return [caller.context.value_type(type_)]
 
 
 class _Callee(Body):
+    """Code generation for the body of a callee.  All its arrays are reference-counted."""
+
     def __init__(self, caller: Body, made: Any, known: Types, outline: Plan, results: Any) -> None:
         arrays = {n for n, t in known.names.items() if isinstance(t, Array)}
         memory = Memory(heap=True, counted=arrays)
@@ -127,7 +133,7 @@ class _Callee(Body):
             self.builder.unreachable()
 
     def _return(self, s: ast.Return) -> None:
-        """Hands over the results, and lets go of everything else."""
+        """Store the result components, retain the returned arrays and release all owned ones."""
         assert isinstance(s.value, ast.Tuple)
         builder = self.builder
         places = iter(self.places)

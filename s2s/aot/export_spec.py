@@ -1,7 +1,7 @@
-"""What a library exports, in the terms of C: arguments, outputs, sizes, state.
+"""Description of an exported function in terms of C: arguments, outputs, sizes and state.
 
-A kernel has parameters that come from the caller's arguments, from the state (what the function
-reaches through objects, globals and closures), a seed, and places for results.
+The parameters of a kernel come from four sources: the caller's arguments, the state (values that
+the function reaches through objects, globals and closures), a seed, and result buffers.
 """
 
 from __future__ import annotations
@@ -35,44 +35,46 @@ from .type_signature import Signature, Size
 
 @dataclass
 class Item:
-    """An argument or an output: an array with axes, or a number (`axes` is None)."""
+    """An argument or an output: an array with axes, or a scalar (`axes` is None)."""
 
     name: str
     dtype: str
     axes: tuple[str | int, ...] | None
-    expression: str = ""  # by which Python reaches it from the arguments
+    expression: str = ""  # Python expression that reads it from the arguments
     written: bool = False
 
 
 @dataclass
 class Parameter:
-    """One parameter of the kernel: an `Item` of the caller's, a `Slot` of the state, or a seed."""
+    """One parameter of the kernel: an `Item` from the caller, a `Slot` of the state, or a seed."""
 
     source: Item | Slot | Any
 
 
 @dataclass
 class Export:
+    """One exported function: its kernel parameters, its C interface and its results."""
+
     name: str
     function: functions.Function
     entry: Any
     kinds: tuple[Any, ...]
     parameters: list[Parameter]
     arguments: list[Item]
-    outputs: list[Item]  # of results and buffers, in the order of the API
+    outputs: list[Item]  # results and result buffers, in the order of the C parameters
     sizes: list[str]
-    kept: list[list[Item | Slot]]  # where each result that the kernel returns goes
+    kept: list[list[Item | Slot]]  # destinations of each result that the kernel returns
     trees: dict[str, OutTree]
-    result: str  # Python text in which the names of `trees` stand for their values
-    leaves: dict[int, Item]  # outputs by result
-    conditions: list[str]  # in lowered text
-    guards: list[tuple[str, Any]]  # arguments in Python that are fixed to a value
-    parameters_text: str  # of the loader's function
+    result: str  # Python expression over the names of `trees`
+    leaves: dict[int, Item]  # outputs by result index
+    conditions: list[str]  # guards on sizes, in lowered source
+    guards: list[tuple[str, Any]]  # Python arguments that are specialised to a value
+    parameters_text: str  # parameter list of the function in the loader
     uses_state: bool = False
 
     def room(self) -> list[int | None]:
-        """For each result that the kernel returns, how many elements there is a place for: -1 if
-        that is the caller's affair, None if it is not kept."""
+        """The capacity in elements of each result that the kernel returns: the size of its state
+        slot, -1 if the caller provides the memory, None if the result is discarded."""
         found: list[int | None] = []
         for places in self.kept:
             slots = [s for s in places if isinstance(s, Slot) and s.shape is not None]
@@ -82,17 +84,23 @@ class Export:
 
 
 def describe(name: str, function: Any, given: Signature, state: State) -> Export:
+    """Specialise a function for a signature and describe its C interface.  Values that the function
+    reaches by itself are added to `state`."""
     if not isinstance(function, functions.Function):
         function = functions.function(function)
     _, bound = function._bind(function._mode, given.args, {})
     shared = function._shared
-    alone = replace(shared.options, parallel=False)  # threads are those of the program around it
-    specialiser = specialiser_for(shared.target, function._mode, alone, shared.method)
+    # A library starts no threads: threading is left to the calling program.
+    sequential = replace(shared.options, parallel=False)
+    specialiser = specialiser_for(shared.target, function._mode, sequential, shared.method)
     entry, values = specialiser.find(bound, "python")
     return _Describer(name, function, specialiser, entry, bound, values, given, state).export()
 
 
 class _Describer:
+    """Builds the `Export` of one specialisation.  `axes` maps the symbol of each array axis to its
+    size, `numbers` maps scalar parameters to their C names."""
+
     def __init__(
         self,
         name: str,
@@ -154,19 +162,20 @@ class _Describer:
         )
 
     def _holder(self, path: Any) -> Any:
-        """What has the thing at a path as one of its parts."""
+        """The object that holds the value at a path: a container, the closure or the globals."""
         reach = self.entry.reach
         if len(path) > 1:
             return reach.value(self.bound, path[:-1])
         return reach.function.__closure__ if path[0][0] == "closure" else reach.function.__globals__
 
     def _is_bound(self, path: Any) -> bool:
-        """Whether a path starts at an argument that came with the function, such as `self`."""
+        """True if a path starts at an argument bound to the function, such as `self`."""
         position = self.specialiser.binder.names.index(path[0][1])
         fixed = path[0][1] in self.function._fixed
         return position < len(self.function._prefix) or fixed
 
     def _fresh(self, name: str) -> str:
+        """A unique C parameter name."""
         name = c_names.parameter(name)
         while name in self.names:
             name += "_"
@@ -176,7 +185,10 @@ class _Describer:
     # ---- sizes
 
     def _name_axes(self) -> None:
-        """Each axis of each array is a number, or a size at run time with a name."""
+        """Assign to each axis of each array a constant or a named run-time size.
+
+        A union-find over the equality guards merges axes that must be equal.  The merged axes
+        share the constant or the name that the signature gives to one of them."""
         leader: dict[str, str] = {}
         meant: dict[str, Size] = {}
         for param, value in zip(self.compiled.params, self.values):
@@ -220,6 +232,7 @@ class _Describer:
             self.axes[symbol] = size
 
     def _condition(self, guard: Any) -> str:
+        """A guard on sizes as a comparison in lowered source."""
         symbols: dict[str, str] = {}
         for param in self.compiled.params:
             symbols[param.name] = param.name
@@ -252,7 +265,7 @@ class _Describer:
         return Item(name, param.spec.dtype, axes, path_source(param.path), written)
 
     def _outputs(self, trees: Mapping[str, OutTree]) -> dict[int, Item]:
-        """Items by result, for all results that make up what the function yields."""
+        """The output items by result index, for all leaves of the returned trees."""
         found: dict[int, Item] = {}
         wrt = self.specialiser.wrt
         order = sorted(trees.items(), key=lambda pair: pair[0] != "value")
@@ -271,7 +284,7 @@ class _Describer:
             return Item(self._fresh(name), type_.dtype, None, written=True)
         if not isinstance(type_, Array):
             raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
-        if index in self.compiled.out_like:  # has the shape of a parameter
+        if index in self.compiled.out_like:  # a result buffer with the shape of a parameter
             like = self.compiled.params[self.compiled.out_like[index]].name
             own = tuple(self.axes[f"{like}.{k}"] for k in range(type_.ndim))
             return Item(self._fresh(name), type_.dtype, own, written=True)
@@ -288,7 +301,7 @@ class _Describer:
         return Item(self._fresh(name), type_.dtype, sized, written=True)
 
     def _kept(self, leaves: dict[int, Item]) -> list[list[Item | Slot]]:
-        """For each result that the kernel returns, the places it goes to."""
+        """The destinations of each result that the kernel returns: outputs and state slots."""
         kept: list[list[Item | Slot]] = []
         changed: dict[int, list[Slot]] = {}
         for path, step, tree in self.compiled.changes:
@@ -308,7 +321,7 @@ class _Describer:
         return kept
 
     def _parameters_text(self) -> str:
-        """As in the function's own definition."""
+        """The parameter list of the Python function, with literal defaults."""
         parameters = inspect.signature(self.function).parameters.values()
         texts = []
         for p in parameters:
@@ -319,7 +332,7 @@ class _Describer:
         return ", ".join(texts)
 
     def _fixed_arguments(self) -> list[tuple[str, Any]]:
-        """Arguments that decided the structure of the code, and what they were."""
+        """The arguments that the code is specialised to, and their values."""
         found = []
         for guard in self.compiled.object_guards:
             plain = type(guard.expected) in (bool, int, str, type(None))

@@ -1,4 +1,4 @@
-"""The header of a library, and the snippets by which build systems find it."""
+"""The C header of a library, and its pkg-config and CMake files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .export_spec import Export, Item
 from .library_state import State
 from .link import flag
 
-# Complex numbers are pairs of real ones.
+# C types by dtype.  A complex number is passed as a pair of real numbers.
 _C = {
     "float32": "float", "float64": "double", "bool": "uint8_t", "complex64": "float",
     "complex128": "double",
@@ -42,6 +42,8 @@ def text(
     name: str, origin: str, exports: list[Export], state: State, messages: dict[int, str],
     workspaces: dict[str, int | None], grows: Collection[str] = (),
 ) -> str:  # fmt: skip
+    """The text of the header.  Functions in `grows` use the workspace heap, so their workspace size
+    depends on data."""
     upper = name.upper()
     unique = Unique()
     for macro in (*status_codes.NAMES.values(), "STATE_BYTES", "STATE_LAYOUT"):
@@ -83,6 +85,7 @@ def text(
 
 
 def _state(name: str, upper: str, state: State, unique: Unique) -> list[str]:
+    """The macros of the state layout, and the prototype of the init function."""
     lines = [
         "/* The state: one block, aligned to 64 bytes, with everything the functions remember.",
         f"   {name}_init writes the one there was when the library was built.  A block of another",
@@ -101,10 +104,12 @@ def _state(name: str, upper: str, state: State, unique: Unique) -> list[str]:
 
 
 def identifier(name: str) -> str:
+    """A name as part of an upper-case macro."""
     return re.sub("_+", "_", c_identifier(name)).strip("_").upper() or "X"
 
 
 def _function(export: Export, workspace: int | None, unique: Unique, grows: bool) -> list[str]:
+    """The prototypes of a function and of its workspace size query."""
     called = ", ".join(
         path_text(p.path) for p in export.entry.compiled.params if p.path[0][0] == "arg"
     )
@@ -128,9 +133,9 @@ def _function(export: Export, workspace: int | None, unique: Unique, grows: bool
         "size_t workspace_bytes",
     ]
     lines += _prototype(f"int32_t {export.name}", parameters)
-    numbers = [_parameter(i, out=False) for i in export.arguments if i.axes is None]
-    asked = [f"int64_t {size}" for size in export.sizes] + numbers
-    lines += _prototype(f"int64_t {export.name}_workspace", asked or ["void"])
+    scalars = [_parameter(i, out=False) for i in export.arguments if i.axes is None]
+    query = [f"int64_t {size}" for size in export.sizes] + scalars
+    lines += _prototype(f"int64_t {export.name}_workspace", query or ["void"])
     return [*lines, ""]
 
 

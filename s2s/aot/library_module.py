@@ -1,4 +1,4 @@
-"""A library as one LLVM module: the kernels of its functions and what C calls."""
+"""One LLVM module per library: the kernels of its functions and the exported entry points."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .callees import Callees
 from .export_spec import Export
 from .library_state import State
 
-# What every C library has.
+# Functions that every C library provides.
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
     "fabs floor fma fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow powi "
@@ -48,19 +48,20 @@ LIBRARY |= {"memcpy", "memset", "memmove"}
 
 
 class Phrases:
-    """How the errors of one kernel are told."""
+    """The error messages of one kernel, and the source lines of its statements."""
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled
-        self.called: list[tuple[Any, str]] = []  # functions of arrays, and where
+        self.called: list[tuple[Any, str]] = []  # called Numba functions over arrays, and lines
 
     def failure(self, site: int) -> tuple[Any, tuple[str, ...]]:
-        """The type and the text of an error with numbers in it, which become dots."""
+        """The type and message of an error.  Run-time values in the message become dots."""
         name, parts = self.compiled.failures[site]
         return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
 
     def spell_out(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
-        """Gives errors without numbers in them the type and the message they stand for."""
+        """Replace `rt.Failure(site)` by the exception type and the message of that site, where the
+        message has no run-time values."""
         for node in ast.walk(function):
             if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
                 continue
@@ -73,7 +74,7 @@ class Phrases:
                 node.exc.args = [ast.copy_location(ast.Constant(text), site)]
 
     def place_of(self, stmt: Any) -> str:
-        """The user's line for a statement of the lowered text, as the remark above it says."""
+        """The user's line for a statement of the lowered source, from the comment above it."""
         lines = self.compiled.lowered.splitlines()
         for line in reversed(lines[: getattr(stmt, "lineno", 1) - 1]):
             found = re.match(r"\s*# (L\d+|\w+\.py:\d+)\b(.*)", line)
@@ -83,7 +84,8 @@ class Phrases:
 
 
 class Library:
-    """`functions` by name in C; `messages` by status."""
+    """Builds the module of a library.  `exported` are the C symbols, `kernels` are by C name,
+    `messages` by status code."""
 
     def __init__(
         self, name: str, exports: list[Export], state: State, machine: Any, trips: int | None
@@ -93,10 +95,10 @@ class Library:
         self.exported: set[str] = set()
         self.kernels: dict[str, c_kernel.Kernel] = {}
         self.messages = dict(status_codes.MESSAGES)
-        self.called: list[tuple[Any, str]] = []  # functions of Numba's over arrays, and where
+        self.called: list[tuple[Any, str]] = []  # called Numba functions over arrays, and lines
 
     def build(self, products: gemm_call.Library) -> Any:
-        """The optimised module."""
+        """Build, link and optimise the module, under the compiler lock."""
         with compiler_lock():
             return self._build(products)
 
@@ -123,7 +125,7 @@ class Library:
         if self.state.slots:
             c_entry.write_init(module, self._export(f"{self.name}_init"), self.state)
         c_entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
-        _count_nothing(module)
+        _define_no_op_refcounts(module)
         forbid_estimates(module)
         rewrite_module(module, flags)
         whole = object_file.link(module, library._linking_libraries, self.machine)
@@ -156,7 +158,7 @@ class Library:
         c_entry.write_workspace(context, module, export, made, workspace)
 
     def _export(self, name: str) -> str:
-        """Notes a name that C sees."""
+        """Record an exported C symbol; raise ValueError_ if the name is taken."""
         if name in self.exported or name in LIBRARY or name in c_names.FUNCTIONS:
             raise ValueError_(
                 f"two functions would be called {name} in C", advice="choose another name"
@@ -165,8 +167,9 @@ class Library:
         return name
 
 
-def _count_nothing(module: Any) -> None:
-    """Functions of Numba's count references to arrays, which here belong to the workspace."""
+def _define_no_op_refcounts(module: Any) -> None:
+    """Define `NRT_incref` and `NRT_decref` as no-ops.  Functions that Numba compiled count
+    references to arrays, but all arrays here live in the workspace."""
     for name in ("NRT_incref", "NRT_decref"):
         function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
         function.attributes.add("noinline")
@@ -176,15 +179,15 @@ def _count_nothing(module: Any) -> None:
 def _read(
     compiled: Any, export: Export, phrases: Phrases
 ) -> tuple[ast.FunctionDef, Types, Callees]:
-    """The kernel's function, the types in it and the functions that it calls; refuses what only
-    Numba's front end takes."""
+    """The syntax tree of the kernel, its inferred types and its callees.  Raises UnsupportedError
+    for code that only Numba's front end can compile."""
     tree = ast.parse(compiled.lowered)
     space: dict[str, Any] = {}
     exec(compile(tree, f"<s2s {compiled.name}, lowered>", "exec"), space)
     functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
     for name, function in functions.items():
         phrases.spell_out(function, space)
-        if name != compiled.entry:  # Numba says what it returns
+        if name != compiled.entry:  # Numba infers the result types of callees
             space[name] = numba.njit(space[name], **OPTIONS)
     function = functions.pop(compiled.entry)
     callees = Callees(functions, space)

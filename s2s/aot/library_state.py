@@ -1,8 +1,8 @@
-"""The state of a library: all numbers and arrays that its functions reach by themselves, as one
-block of memory that belongs to the caller.
+"""The state of a library: all scalars, arrays and random generators that its functions reach
+through objects, globals and closures, in one caller-owned block of memory.
 
-A block begins with a header of 64 bytes (a mark, the version, a hash of the layout, the size);
-each slot begins at a multiple of 64 bytes.
+A block begins with a header of 64 bytes (magic number, version, layout hash, size).  Each slot
+begins at a multiple of 64 bytes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..transforms.frontend.pytree import ArraySpec, Path, RngSpec, ScalarSpec, p
 from ..transforms.ir.nodes import Scalar
 from . import pcg64
 
-MARK = b"s2sstate"
+MAGIC = b"s2sstate"
 VERSION = 1
 HEADER = 64
 
 
 @dataclass(eq=False)
 class Slot:
-    """A number (`shape` is None) or an array; `start` is its value when the library was built."""
+    """A scalar (`shape` is None) or an array; `start` is its initial value, that at build time."""
 
     name: str
     dtype: str
@@ -42,12 +42,14 @@ class Slot:
 
 @dataclass
 class State:
+    """The layout of the state.  `known` maps the identity of an object to its slot."""
+
     slots: list[Slot] = field(default_factory=list)
     known: dict[Any, Slot] = field(default_factory=dict)
-    alive: list[Any] = field(default_factory=list)  # what is known by its identity stays alive
+    alive: list[Any] = field(default_factory=list)  # keeps objects alive, so that ids stay unique
 
     def slot(self, holder: Any, path: Path, spec: Any, value: Any) -> Slot:
-        """The place for what `path` leads to; one for each object, whoever reaches it."""
+        """The slot of the value at `path`.  Functions that reach the same object share its slot."""
         if isinstance(spec, ArraySpec):
             if spec.layout != "C":
                 raise UnsupportedError(
@@ -67,7 +69,7 @@ class State:
         )
 
     def changed(self, holder: Any, path: Path, type_: Any) -> Slot:
-        """The place of what a function sets, which it may not have read."""
+        """The slot of a value that a function sets.  The function need not read it."""
         kind, key = path[-1]
         value = getattr(holder, key, None) if kind == "." else holder[key]
         if isinstance(type_, Scalar):
@@ -107,7 +109,7 @@ class State:
     bytes: int = HEADER
 
     def _name(self, path: Path, holder: Any) -> str:
-        """A Variable's own name, or how it is reached."""
+        """A unique name: that of a Variable, else the access path."""
         if path[-1] == (".", "_array") and hasattr(holder, "name"):
             name = str(holder.name)
         else:
@@ -124,16 +126,16 @@ class State:
 
     @property
     def layout(self) -> int:
-        """A hash of all that decides where things are."""
+        """A hash of the names, dtypes, shapes and offsets of all slots, and of the version."""
         text = repr([(s.name, s.dtype, s.shape, s.offset) for s in self.slots])
         digest = hashlib.sha256(f"{VERSION} {text}".encode()).digest()
         return int.from_bytes(digest[:8], "little", signed=True)
 
     def header(self) -> tuple[int, int, int, int]:
-        return int.from_bytes(MARK, "little", signed=True), VERSION, self.layout, self.bytes
+        return int.from_bytes(MAGIC, "little", signed=True), VERSION, self.layout, self.bytes
 
     def image(self) -> bytes:
-        """The block as it is at first."""
+        """The bytes of the initial state."""
         out = bytearray(self.bytes)
         out[:32] = struct.pack("<4q", *self.header())
         for slot in self.slots:

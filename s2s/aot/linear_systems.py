@@ -1,8 +1,9 @@
-"""Linear systems in the language of lowered text, which take the place of calls of LAPACK.
+"""Dense linear algebra as lowered source, inlined in place of LAPACK calls.
 
-A call `status = rt.linalg.solve(a, b, out)` is replaced by the lines of the function of that name
-here, with names of their own; so their arrays are planned with all others.  `FLOAT` stands for the
-type of the first matrix's numbers; what a function calls by a name that is here is replaced, too.
+A call `status = rt.linalg.solve(a, b, out)` is replaced by the body of the function of that name in
+`TEXT`, with renamed variables.  Thus its temporary arrays take part in the workspace plan.  `FLOAT`
+stands for the element type of the first matrix.  Calls between functions of `TEXT` are inlined,
+too.
 """
 
 from __future__ import annotations
@@ -196,12 +197,12 @@ def lu_pivots(a, out):
 """
 
 FUNCTIONS = {s.name: s for s in ast.parse(TEXT).body if isinstance(s, ast.FunctionDef)}
-# Right-hand sides that may be vectors, as columns.
+# Parameters that may be vectors; a vector is reshaped to a matrix of one column.
 _COLUMNS = {"solve": ("b", "out"), "solve_triangular": ("b", "out")}
 
 
 def expand(function: ast.FunctionDef, known: Types) -> ast.FunctionDef | None:
-    """The function with the lines in place of calls, or None if it calls nothing of this."""
+    """The function with all `rt.linalg` calls inlined, or None if there are none."""
     expander = _Expander(known)
     new = copy.copy(function)
     new.body = expander.block(function.body)
@@ -209,6 +210,8 @@ def expand(function: ast.FunctionDef, known: Types) -> ast.FunctionDef | None:
 
 
 class _Expander:
+    """Inlines `rt.linalg` calls; `found` is set if there was one."""
+
     def __init__(self, known: Types) -> None:
         self.types = known
         self.numbers = itertools.count(1)
@@ -218,9 +221,9 @@ class _Expander:
         out: list[ast.stmt] = []
         for s in stmts:
             call = _called(s)
-            if call is not None and _is_ours(call):
+            if call is not None and _is_linalg_call(call):
                 self.found = True
-                out += self._lines(s, call)
+                out += self._inlined(s, call)
                 continue
             if isinstance(s, (ast.For, ast.While, ast.If)):
                 s = copy.copy(s)
@@ -229,22 +232,23 @@ class _Expander:
             out.append(s)
         return out
 
-    def _lines(self, s: ast.stmt, call: ast.Call) -> list[ast.stmt]:
+    def _inlined(self, s: ast.stmt, call: ast.Call) -> list[ast.stmt]:
+        """The inlined body for a call statement, with the location of that statement."""
         assert isinstance(call.func, ast.Attribute)
         kinds = [self.types.of[a] for a in call.args]
         name = call.func.attr
         target = s.targets[0] if isinstance(s, ast.Assign) else None
         first = next(k for k in kinds if isinstance(k, Array))
-        lines = self._written(name, call.args, kinds, target, first.dtype)
+        lines = self._instantiate(name, call.args, kinds, target, first.dtype)
         for line in lines:
             for node in ast.walk(line):
                 ast.copy_location(node, s)
         return lines
 
-    def _written(
+    def _instantiate(
         self, name: str, args: list[ast.expr], kinds: list[Any], target: Any, dtype: Any
     ) -> list[ast.stmt]:
-        """The lines of a function for given arguments, with names of their own."""
+        """The body of a function for given arguments, with variables renamed to unique names."""
         body = FUNCTIONS[name]
         mark = f"{name}_{next(self.numbers)}"
         own: dict[str, ast.expr] = {}
@@ -254,27 +258,29 @@ class _Expander:
             own[parameter.arg] = local
             if parameter.arg in _COLUMNS.get(name, ()) and getattr(kind, "ndim", 2) == 1:
                 vector = ast.Name(f"vector_{parameter.arg}_{mark}", ast.Load())
-                lines += [_let(vector, given), _parsed(f"{local.id} = {vector.id}.reshape("
+                lines += [_assign(vector, given), _parsed(f"{local.id} = {vector.id}.reshape("
                                                        f"({vector.id}.shape[0], 1))")]  # fmt: skip
             else:
-                lines.append(_let(local, given))
+                lines.append(_assign(local, given))
         rename = _Rename(own, mark, str(dtype))
         for s in body.body:
             if isinstance(s, ast.Return):
                 assert s.value is not None
                 lines.append(ast.Assign([target], rename.visit(copy.deepcopy(s.value))))
             else:
-                lines += self._inner(rename.visit(copy.deepcopy(s)), dtype)
+                lines += self._inline_nested(rename.visit(copy.deepcopy(s)), dtype)
         return lines
 
-    def _inner(self, s: ast.stmt, dtype: Any) -> Iterator[ast.stmt]:
-        """A line, or what stands for it if it calls another function of this file."""
+    def _inline_nested(self, s: ast.stmt, dtype: Any) -> Iterator[ast.stmt]:
+        """A statement, or the inlined body if it calls another function of `TEXT`."""
         call = _called(s)
         if call is None or not isinstance(call.func, ast.Name) or call.func.id not in FUNCTIONS:
             yield s
             return
         target = s.targets[0] if isinstance(s, ast.Assign) else None
-        yield from self._written(call.func.id, call.args, [None] * len(call.args), target, dtype)
+        yield from self._instantiate(
+            call.func.id, call.args, [None] * len(call.args), target, dtype
+        )
 
 
 def _called(s: ast.stmt) -> ast.Call | None:
@@ -283,15 +289,15 @@ def _called(s: ast.stmt) -> ast.Call | None:
     return None
 
 
-def _is_ours(call: ast.Call) -> bool:
-    """rt.linalg.name(…)"""
+def _is_linalg_call(call: ast.Call) -> bool:
+    """True for `rt.linalg.name(…)` with a name in `FUNCTIONS`."""
     func = call.func
     if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Attribute):
         return False
     return func.value.attr == "linalg" and func.attr in FUNCTIONS
 
 
-def _let(name: ast.Name, value: ast.expr) -> ast.stmt:
+def _assign(name: ast.Name, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name.id, ast.Store())], value)
 
 
@@ -300,7 +306,7 @@ def _parsed(text: str) -> ast.stmt:
 
 
 class _Rename(ast.NodeTransformer):
-    """Gives the names of a function's variables an ending, and its numbers a type."""
+    """Appends a suffix to the variables of a function, and substitutes the dtype for `FLOAT`."""
 
     def __init__(self, own: dict[str, ast.expr], mark: str, dtype: str) -> None:
         self.own, self.mark, self.dtype = own, mark, dtype

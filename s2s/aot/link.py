@@ -1,5 +1,4 @@
-"""Files for linkers: archives, which are written here, and shared libraries, which the system's
-C compiler makes."""
+"""Static archives, written here, and shared libraries, linked by the system's C compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ class BuildError(S2SError, RuntimeError):
 
 
 def archive(member: str, data: bytes) -> bytes:
-    """An archive of one object file, with the index of its symbols that linkers want."""
+    """An `ar` archive of one object file, with the symbol index that linkers require."""
     symbols = global_symbols(data)
     names = b"".join(s.encode() + b"\0" for s in symbols)
     title = f"{member}/\n".encode()
@@ -40,7 +39,7 @@ def _even(n: int) -> int:
 
 
 def global_symbols(data: bytes) -> list[str]:
-    """The names an ELF object file defines for others."""
+    """The global and weak symbols that a 64-bit ELF object file defines; [] for other formats."""
     if data[:4] != b"\x7fELF" or data[4] != 2:
         return []
 
@@ -64,8 +63,8 @@ def global_symbols(data: bytes) -> list[str]:
 
 
 def library(given: str) -> str:
-    """A library by its name, or by its absolute path.  It becomes an argument of a linker and part
-    of files for build systems, so it must not be an option, nor need quotes."""
+    """Check the `blas` option; return a library name or an absolute path.  It becomes a linker
+    argument and part of build-system files, so it must not look like an option or need quotes."""
     path = os.path.abspath(given) if "/" in given and "\0" not in given else given
     if not re.fullmatch(r"[\w./+~-]+", path, re.ASCII) or given.startswith(("-", "@")):
         raise ValueError_(
@@ -78,12 +77,12 @@ def library(given: str) -> str:
 
 
 def flag(library: str) -> str:
-    """How a linker is told of a library: by its name, or by its path."""
+    """The linker argument for a library: its path, or `-l` and its name."""
     return library if "/" in library else f"-l{library}"
 
 
 def compiler(target: Target) -> list[str] | None:
-    """The command that links for a target, or None if there is none."""
+    """The compiler command that links for a target, or None if none is installed."""
     if target.is_native:
         chosen = os.environ.get("CC", "cc").split()
         return chosen if shutil.which(chosen[0]) else None
@@ -96,7 +95,7 @@ def compiler(target: Target) -> list[str] | None:
 
 
 def shared(objects: Path, out: Path, target: Target, libraries: list[str]) -> None:
-    """A shared library that needs nothing but the C library, and what is named."""
+    """Link a shared library that depends only on the C library and on `libraries`."""
     command = compiler(target)
     if command is None:
         raise BuildError(
@@ -108,7 +107,7 @@ def shared(objects: Path, out: Path, target: Target, libraries: list[str]) -> No
     options += ["-Wl,-s", f"-Wl,-soname,{out.name}"]
     tail = [*map(flag, libraries), "-lm"]
     done = subprocess.run(
-        # Absolute paths, which cannot be taken for options.
+        # An absolute path cannot be mistaken for an option.
         [*command, *options, "-o", os.path.abspath(out), os.path.abspath(objects), *tail],
         capture_output=True,
         text=True,

@@ -1,7 +1,7 @@
-"""From LLVM's representation of a library to an object file for a machine.
+"""Target selection, linking and optimisation of the LLVM module of a library.
 
-The passes are the same: code for this machine computes what the code that is compiled when it is
-called computes, to the last bit.
+The pass pipeline is that of just-in-time compilation: for the host CPU, the results are bitwise
+identical to those of a compiled call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,23 @@ from ..codegen import llvm_passes as passes
 from ..codegen.gemm import blocked, indexed
 from ..errors import ValueError_
 
-# Machines by the width of their vectors; what else there is has at least the narrowest.
-_WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")
-_NARROW = ("", "x86-64", "x86-64-v2", "generic")
+# x86-64 CPU models with 64-byte and with 16-byte vectors.  Other x86-64 models have 32-byte
+# vectors; other architectures are assumed to have 16-byte vectors.
+_CPUS_WITH_64_BYTE_VECTORS = (
+    "x86-64-v4",
+    "skylake-avx512",
+    "icelake-server",
+    "sapphirerapids",
+    "znver4",
+    "znver5",
+)
+_CPUS_WITH_16_BYTE_VECTORS = ("", "x86-64", "x86-64-v2", "generic")
 
 
 @dataclass
 class Target:
-    """`triple` names a machine and its system, `cpu` a model of it."""
+    """A code-generation target: the target triple, the CPU model and its features, the LLVM target
+    machine, and the width of its vector registers in bytes."""
 
     triple: str
     cpu: str
@@ -36,7 +45,8 @@ class Target:
 
 
 def find(triple: str | None, cpu: str | None) -> Target:
-    """This machine, unless another is named; then one of any model, unless that is named, too."""
+    """The target for a triple and a CPU model.  The default triple is that of the host.  The
+    default CPU is the host's for the host triple, else `generic`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     own = llvm.get_process_triple()
@@ -60,8 +70,12 @@ def find(triple: str | None, cpu: str | None) -> Target:
     else:
         name, features = cpu, ""
         arch = _architecture(triple)
-        wide = 32 if cpu not in _NARROW else 16
-        width = (64 if cpu in _WIDE else wide) if arch == "x86_64" else 16
+        width_of_others = 32 if cpu not in _CPUS_WITH_16_BYTE_VECTORS else 16
+        width = (
+            (64 if cpu in _CPUS_WITH_64_BYTE_VECTORS else width_of_others)
+            if arch == "x86_64"
+            else 16
+        )
     machine = target.create_target_machine(
         cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
     )
@@ -73,7 +87,7 @@ def _architecture(triple: str) -> str:
 
 
 def link(module: Any, libraries: list[Any], target: Target) -> Any:
-    """One module of ours and of what it calls."""
+    """Parse the module and link in the Numba libraries that it calls, for a target."""
     whole = llvm.parse_assembly(str(module))
     whole.triple = target.triple
     whole.data_layout = str(target.machine.target_data)
@@ -89,8 +103,11 @@ def link(module: Any, libraries: list[Any], target: Target) -> Any:
 
 
 def optimise(whole: Any, exported: set[str], target: Target) -> None:
-    """Leaves what is exported, and what that needs; other names are numbers.  What is weak may be
-    called by nobody before loops are vectorised."""
+    """Run the LLVM passes on the whole module.
+
+    All definitions but the exported ones get internal linkage, so that dead ones are removed.
+    `weak_odr` definitions keep their linkage until the passes have run: they may be unused until
+    loops are vectorised.  Remaining internal symbols are renamed to numbered names."""
     hidden = [
         value
         for kind in (whole.functions, whole.global_variables)
@@ -115,7 +132,8 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
 
 
 def needs_python(whole: Any) -> bool:
-    """Whether a function of Numba's uses what the interpreter keeps for it."""
+    """True if a function that Numba compiled refers to its environment object (`NumbaEnv`), which
+    exists only in a Python process."""
     names = [v.name for v in whole.global_variables if "NumbaEnv" in v.name]
     if not names:
         return False
@@ -124,7 +142,7 @@ def needs_python(whole: Any) -> bool:
 
 
 def undefined(whole: Any) -> list[str]:
-    """What a module calls and does not define, apart from what the machine does itself."""
+    """The undefined symbols of a module, without LLVM intrinsics."""
     kinds = (whole.functions, whole.global_variables)
     names = [v.name for kind in kinds for v in kind if v.is_declaration]
     return sorted(n for n in names if not n.startswith("llvm."))

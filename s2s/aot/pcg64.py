@@ -1,8 +1,11 @@
-"""NumPy's default generator of random numbers (PCG64), over six words of the caller's state: two
-of the state proper, two of the increment, whether half a number is left, and that half.
+"""LLVM IR for PCG64, NumPy's default random generator, over six words in the library state.
+
+Two words hold the 128-bit state, two the increment; the fifth is 1 if a 32-bit half of a draw is
+buffered, the sixth holds that half.
 
 M. E. O'Neill, PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for
-Random Number Generation (2014); `XSL RR 128/64` there.  Numba draws through three functions.
+Random Number Generation (2014); the variant is `XSL RR 128/64`.  Numba draws through three function
+pointers: next uint64, next uint32 and next double.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ from ..errors import UnsupportedError
 
 WORDS = 6
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
-_LONG = ir.IntType(128)
-_SHORT = ir.IntType(32)
+_INT128 = ir.IntType(128)
+_INT32 = ir.IntType(32)
 
 
 def words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
-    """The state of a generator."""
+    """The six words of the state of a NumPy generator."""
     state: Any = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
         raise UnsupportedError(
@@ -37,7 +40,7 @@ def words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
 
 
 def generator(own: Context, builder: Any, kind: Any, place: Any) -> Any:
-    """The state at a place, as what Numba takes for a generator."""
+    """Emit a Numba generator value whose state is at the address `place`."""
     from numba.core import cgutils
 
     module, context, type_ = builder.module, own.numba, to_numba(kind)
@@ -47,14 +50,19 @@ def generator(own: Context, builder: Any, kind: Any, place: Any) -> Any:
     where = builder.ptrtoint(place, INT)
     bits.state_address = where
     bits.state = where
-    for name, make in (("uint64", _next_long), ("uint32", _next_short), ("double", _next_double)):
+    for name, make in (
+        ("uint64", _next_uint64),
+        ("uint32", _next_uint32),
+        ("double", _next_double),
+    ):
         setattr(bits, f"fnptr_next_{name}", builder.ptrtoint(make(module), INT))
     whole.bit_generator = bits._getvalue()
     return whole._getvalue()
 
 
 def _function(module: Any, name: str, result: Any) -> tuple[Any, Any, Any]:
-    """A function of the state's address: itself, where it is written, and the state's words."""
+    """Create a function of the address of the state.  Returns the function, its IR builder and a
+    pointer to the state's words."""
     made = ir.Function(module, ir.FunctionType(result, [INT]), name)
     made.linkage = "internal"
     builder = ir.IRBuilder(made.append_basic_block())
@@ -66,51 +74,54 @@ def _word(builder: Any, state: Any, i: int) -> Any:
 
 
 def _pair(builder: Any, state: Any, i: int) -> Any:
-    low, high = (builder.zext(builder.load(_word(builder, state, k)), _LONG) for k in (i, i + 1))
-    return builder.or_(low, builder.shl(high, _LONG(64)))
+    """Emit the 128-bit integer in words i (low) and i + 1 (high)."""
+    low, high = (builder.zext(builder.load(_word(builder, state, k)), _INT128) for k in (i, i + 1))
+    return builder.or_(low, builder.shl(high, _INT128(64)))
 
 
-def _next_long(module: Any) -> Any:
+def _next_uint64(module: Any) -> Any:
+    """The function that advances the state (an LCG step) and returns 64 bits (XSL RR output)."""
     name = "s2s.pcg.long"
     if name in module.globals:
         return module.globals[name]
     made, builder, state = _function(module, name, INT)
-    old = builder.mul(_pair(builder, state, 0), _LONG(MULTIPLIER))
+    old = builder.mul(_pair(builder, state, 0), _INT128(MULTIPLIER))
     new = builder.add(old, _pair(builder, state, 2))
     low = builder.trunc(new, INT)
-    high = builder.trunc(builder.lshr(new, _LONG(64)), INT)
+    high = builder.trunc(builder.lshr(new, _INT128(64)), INT)
     builder.store(low, _word(builder, state, 0))
     builder.store(high, _word(builder, state, 1))
-    mixed, turn = builder.xor(low, high), builder.lshr(high, INT(58))
-    back = builder.and_(builder.neg(turn), INT(63))
-    builder.ret(builder.or_(builder.lshr(mixed, turn), builder.shl(mixed, back)))
+    mixed, rotation = builder.xor(low, high), builder.lshr(high, INT(58))
+    back = builder.and_(builder.neg(rotation), INT(63))
+    builder.ret(builder.or_(builder.lshr(mixed, rotation), builder.shl(mixed, back)))
     return made
 
 
-def _next_short(module: Any) -> Any:
-    """Halves of long ones, the lower first."""
+def _next_uint32(module: Any) -> Any:
+    """The function that returns 32 bits: the low half of a 64-bit draw, then its high half."""
     name = "s2s.pcg.short"
     if name in module.globals:
         return module.globals[name]
-    long = _next_long(module)
-    made, builder, state = _function(module, name, _SHORT)
+    long = _next_uint64(module)
+    made, builder, state = _function(module, name, _INT32)
     left = _word(builder, state, 4)
     rest = _word(builder, state, 5)
     with builder.if_then(builder.icmp_unsigned("!=", builder.load(left), INT(0))):
         builder.store(INT(0), left)
-        builder.ret(builder.trunc(builder.load(rest), _SHORT))
+        builder.ret(builder.trunc(builder.load(rest), _INT32))
     both = builder.call(long, [made.args[0]])
     builder.store(INT(1), left)
     builder.store(builder.lshr(both, INT(32)), rest)
-    builder.ret(builder.trunc(both, _SHORT))
+    builder.ret(builder.trunc(both, _INT32))
     return made
 
 
 def _next_double(module: Any) -> Any:
+    """The function that returns a double in [0, 1) from the upper 53 bits of a 64-bit draw."""
     name = "s2s.pcg.double"
     if name in module.globals:
         return module.globals[name]
-    long = _next_long(module)
+    long = _next_uint64(module)
     made, builder, _ = _function(module, name, ir.DoubleType())
     whole = builder.lshr(builder.call(long, [made.args[0]]), INT(11))
     number = builder.uitofp(whole, ir.DoubleType())

@@ -1,4 +1,4 @@
-"""Writes the Python module that loads a library, with nothing but ctypes and NumPy."""
+"""Generate the Python module that loads a library.  It needs only ctypes and NumPy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from .size_exprs import tree_text
 
 def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
          grows: set[str]) -> str:  # fmt: skip
-    """`groups` are the functions by name in Python, each with one or more signatures; those in
-    `grows` may need more workspace than they can tell."""
+    """The source of the loader module.
+
+    `groups` maps Python names to functions, with one export per signature.  The functions in
+    `grows` use the workspace heap, so they may need more workspace than the size query returns."""
     parts = [
         python_docstring(f"{name}: loads lib{name}.so, which s2s made from {origin}.") + "\n",
         RUNTIME.read_text(),
@@ -40,6 +42,7 @@ def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
 
 
 def _function(export: Export, grows: bool) -> str:
+    """The source that binds one exported symbol as a `_Function`."""
     arguments = "".join(
         f"        ({i.name!r}, {i.dtype!r}, {i.axes!r}, {i.written!r}),\n" for i in export.arguments
     )
@@ -55,6 +58,7 @@ def _function(export: Export, grows: bool) -> str:
 
 
 def _shape(item: Item, known: list[str]) -> str:
+    """The source of a function from sizes and scalars to the shape of an output."""
     if item.axes is None:
         return "None"
     axes = "".join(f"{a}, " for a in item.axes)
@@ -62,7 +66,7 @@ def _shape(item: Item, known: list[str]) -> str:
 
 
 def _wrapper(key: str, exports: list[Export], indent: str) -> str:
-    """A function that is called as the one it was made from."""
+    """The source of a function with the signature of the original Python function."""
     first = exports[0]
     method = bool(indent)
     own = set(inspect.signature(first.function).parameters)
@@ -98,6 +102,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:
+    """The source of the class that holds the state; functions that use it are its methods."""
     title = "".join(part.capitalize() for part in name.split("_")) or "State"
     slots = "".join(
         f"        ({s.name!r}, {s.dtype!r}, {s.shape or ()!r}, {s.offset}),\n" for s in state.slots

@@ -1,9 +1,9 @@
-"""Which arrays a failed call must restore, and the copies from which the entry restores them.
+"""Failure atomicity: find the arrays that a failed call must restore.
 
-A call that returns an error leaves the state and the caller's arrays as they were.  Numbers and
-generators are written when a call succeeds.  An array that the kernel writes in place needs a copy
-only if the kernel can fail at its first write or later.  Copies are kept at the end of the
-workspace.
+A call that returns an error leaves the state and the caller's arrays unchanged.  Scalars and
+random generators are written only when a call succeeds.  An array that the kernel writes in place
+needs a backup only if the kernel can fail at or after its first write.  `c_entry.py` keeps the
+backups at the end of the workspace.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def to_restore(
     written: Iterable[int],
     checked_at_return: bool,
 ) -> list[int]:
-    """The positions of those parameters among `written` that need a copy.  `callees` are functions
-    that stay functions; `checked_at_return` tells whether sizes of results are checked last."""
+    """The positions of those parameters among `written` that need a backup.  `callees` are the
+    functions that are not inlined.  `checked_at_return` is True if the return statement checks
+    sizes of results."""
     names = [a.arg for a in function.args.args]
     family = families(function, known)
     fails = _Failures(known, memory, frozenset(callees), checked_at_return)
@@ -42,6 +43,8 @@ def to_restore(
 
 
 class _Failures:
+    """Finds the statements that may fail."""
+
     def __init__(
         self, known: Types, memory: Memory, callees: frozenset[str], checked_at_return: bool
     ) -> None:
@@ -54,25 +57,26 @@ class _Failures:
                 return True
             if isinstance(node, ast.Return) and self.checked_at_return:
                 return True
-            if isinstance(node, ast.Assign) and self._takes_from_heap(node):
+            if isinstance(node, ast.Assign) and self._allocates_from_heap(node):
                 return True
-            if isinstance(node, ast.Call) and self._calls_numba(node):
+            if isinstance(node, ast.Call) and self._calls_fallible(node):
                 return True
         return False
 
-    def _takes_from_heap(self, stmt: ast.Assign) -> bool:
+    def _allocates_from_heap(self, stmt: ast.Assign) -> bool:
         call = stmt.value
         if not isinstance(call, ast.Call) or not isinstance(stmt.targets[0], ast.Name):
             return False
-        if _is_method(call):
+        if _is_reshape(call):
             return False
         if self.known.value(call.func) is kernels.reserve:
             return True
         placed = stmt in self.memory.slot_of or stmt in self.memory.pool_of
         return self.known.value(call.func) is np.empty and not placed
 
-    def _calls_numba(self, call: ast.Call) -> bool:
-        """A function of arrays, or one that stays a function; those of numbers do not fail."""
+    def _calls_fallible(self, call: ast.Call) -> bool:
+        """True for a callee that is not inlined, and for a Numba function over arrays.  Numba
+        functions over scalars do not fail."""
         if isinstance(call.func, ast.Name) and call.func.id in self.callees:
             return True
         callee = self.known.calls.get(call)
@@ -81,17 +85,18 @@ class _Failures:
         return any(isinstance(self.known.of.get(a), Array) for a in call.args)
 
 
-# Products read their operands and write the last argument; others may write any array.
+# Matrix products read their operands and write only the last argument.  Other functions may write
+# any array argument.
 _PRODUCTS = (kernels.gemm, kernels.gemm_at)
 
 
 def _written(stmt: ast.stmt, known: Types) -> set[str]:
-    """The arrays that a statement may write: by assignment, or by a function that is given them."""
+    """The arrays that a statement may write, by a subscript store or as arguments of a call."""
     found = set()
     for node in ast.walk(stmt):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             found |= _names(node.value)
-        elif isinstance(node, ast.Call) and not _is_method(node):
+        elif isinstance(node, ast.Call) and not _is_reshape(node):
             product = known.value(node.func) in _PRODUCTS
             for argument in node.args[-1:] if product else node.args:
                 if isinstance(known.of.get(argument), Array):
@@ -99,7 +104,7 @@ def _written(stmt: ast.stmt, known: Types) -> set[str]:
     return {n for n in found if isinstance(known.names.get(n), Array)}
 
 
-def _is_method(call: ast.Call) -> bool:
+def _is_reshape(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
 
 

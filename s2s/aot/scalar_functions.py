@@ -1,5 +1,5 @@
-"""Small functions in the language of lowered text, as machine code without errors or arrays of
-their own."""
+"""Code generation for helper functions written as lowered source.  They raise no errors, allocate
+no arrays and return one int64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VECTOR = Array(types.int64, 1, "C")
 
 
 class Small(Body):
-    """A function that returns one number."""
+    """The body of a function that returns one scalar."""
 
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
@@ -30,7 +30,8 @@ class Small(Body):
 
 
 def function(context: Any, module: Any, text: str, kinds: list[Any]) -> Any:
-    """What a text defines, of arguments of these kinds, in a module; written once."""
+    """The LLVM function for the source `text` and the parameter types `kinds`.  It is emitted once
+    per module."""
     (tree,) = ast.parse(text).body
     assert isinstance(tree, ast.FunctionDef)
     name = f"s2s.{tree.name}"

@@ -1,4 +1,4 @@
-"""Sizes in lowered text, and results in Python text."""
+"""Symbolic sizes as expressions of lowered source, and result trees as Python expressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..transforms.ir.symbolic_dims import Atom, Dim
 
 
 def symbol_of(dim: Dim) -> str | None:
-    """A dim that is one symbol."""
+    """The symbol of a dim that is a single symbol, else None."""
     if dim.const == 0 and len(dim.terms) == 1:
         (monomial, factor), *_ = dim.terms
         if factor == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
@@ -22,7 +22,7 @@ def symbol_of(dim: Dim) -> str | None:
 
 
 def size_text(dim: Dim, symbols: Mapping[str, str]) -> str:
-    """A size in lowered text."""
+    """A size as an expression of lowered source."""
     terms = []
     for monomial, factor in dim.terms:
         parts = [str(factor)] if factor != 1 else []
@@ -50,6 +50,7 @@ def _atom(atom: Atom, symbols: Mapping[str, str]) -> str:
 
 
 def leaves_of(tree: OutTree, suffix: str = "") -> Iterator[tuple[int, str]]:
+    """The result index of each leaf, and a name suffix built from its keys."""
     if isinstance(tree, Out):
         yield tree.index, suffix
     elif isinstance(tree, Tree):
@@ -62,7 +63,7 @@ def leaves_of(tree: OutTree, suffix: str = "") -> Iterator[tuple[int, str]]:
 
 
 def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
-    """Python text for what a tree stands for."""
+    """The Python expression that rebuilds a result tree; `leaf` gives that of a result index."""
     if isinstance(tree, Out):
         return leaf(tree.index)
     if isinstance(tree, Argument):
@@ -90,8 +91,8 @@ def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
 
 
 def literal(value: Any) -> str | None:
-    """A plain value as Python text; None for what has none, such as an object with a `repr` of its
-    own."""
+    """A plain value as a Python literal; None if it has none, such as an object with a custom
+    `repr`."""
     if type(value) is float and not math.isfinite(value):
         return f"float({str(value)!r})"
     return repr(value) if type(value) in (bool, int, float, str, bytes, type(None)) else None
@@ -105,7 +106,7 @@ def _key(value: Any) -> str:
 
 
 def path_source(path: Path) -> str:
-    """A path from an argument as Python text."""
+    """An access path from an argument as a Python expression."""
     (_, text), *steps = path
     for kind, key in steps:
         if kind == "[]":

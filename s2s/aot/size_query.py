@@ -1,5 +1,5 @@
-"""The sizes of a kernel's arrays as a function, which answers for the workspace as well; and how
-the arguments of such functions are passed."""
+"""The size-query function of a kernel: it computes the sizes of all planned arrays and the total
+workspace.  Also helpers to pass and bind the arguments of such functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..codegen.value_types import Array
 from . import workspace_heap
 from .workspace_plan import GROWING, HEADER, LARGEST, Memory, grown
 
-LONGEST = 1 << 61  # of an axis
+MAX_AXIS_SIZE = 1 << 61
 
 
 def parameters_of(function: ast.FunctionDef) -> list[str]:
@@ -29,12 +29,15 @@ def parameters_of(function: ast.FunctionDef) -> list[str]:
 
 
 def kinds_of(context: Any, type_: Any) -> list[Any]:
+    """The LLVM types of an argument: data pointer and sizes of an array, or one scalar."""
     if isinstance(type_, Array):
         return [memory_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
     return [context.value_type(type_)]
 
 
 class _Sizes(machine.Body):
+    """The body of a size-query function; `found` are the values of its return statement."""
+
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
         self.found = [self.integer(e) for e in s.value.elts]
@@ -45,8 +48,9 @@ class _Sizes(machine.Body):
 def write_sizes(
     context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
 ) -> Any:
-    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
-    not fit; unless it is null, `places` gets the size of each group of arrays."""
+    """Emit `sizes(bytes, unused, places, arguments…)`.  It stores the workspace size in `bytes`, or
+    -1 if the sizes violate a condition.  If `places` is not null, it receives the size of each
+    group of arrays."""
     assert memory.sizes is not None
     function = copy.deepcopy(memory.sizes)
     fits: ast.expr = ast.Constant(True)
@@ -97,13 +101,14 @@ def write_sizes(
 
 
 def answer(builder: Any, value: Any) -> None:
-    """Returns a value from a function such as Numba's: at the place that was given for it."""
+    """Emit the return of a value in Numba's calling convention: store it through the first
+    parameter and return status 0."""
     builder.store(value, builder.function.args[0])
     builder.ret(CODE(0))
 
 
 def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
-    """The answer of such a function."""
+    """Emit a call of a size-query function.  The result is the workspace size, or -1 on failure."""
     total = room(builder, INT)
     unused = room(builder, INFO.as_pointer())
     failed = builder.call(sizes, [total, unused, places, *arguments])
@@ -112,7 +117,7 @@ def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
 
 
 def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
-    """Binds parameters to what stands for them in a call."""
+    """Bind parameters to LLVM values; an array takes its data pointer and its sizes."""
     for name in names:
         type_ = body.types.names[name]
         if isinstance(type_, Array):
@@ -125,13 +130,13 @@ def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
 
 
 def is_no_size(builder: Any, size: Any) -> Any:
-    """Whether a number is negative, or beyond what the size of an axis can be: sums of a few sizes
-    and their bytes do not overflow."""
-    return builder.icmp_unsigned(">=", size, INT(LONGEST))
+    """Emit the test (i1) that a size is negative or at least `MAX_AXIS_SIZE`.  Below this limit,
+    sums of a few sizes and their bytes do not overflow."""
+    return builder.icmp_unsigned(">=", size, INT(MAX_AXIS_SIZE))
 
 
 def bytes_of(builder: Any, item: int, sizes: list[Any]) -> Any:
-    """The size of an array; a large number where there is no such size."""
+    """Emit the size of an array in bytes, clamped to `LARGEST`, also if the product overflows."""
     total: Any = INT(item)
     bad: Any = ir.IntType(1)(0)
     for size in sizes:

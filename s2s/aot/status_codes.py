@@ -1,10 +1,10 @@
-"""What a function returns: 0, what was wrong with the call, or which error the program raised."""
+"""Status codes of exported functions: 0, an invalid call, or an error that the program raised."""
 
 from __future__ import annotations
 
 OK, NULL, SIZES, ALIGNMENT, OVERLAP, WORKSPACE, STATE, FAILED = range(8)
 
-# The errors of programs are numbered from here on.
+# The first status code of errors that the program raises.
 FIRST = 16
 
 NAMES = {

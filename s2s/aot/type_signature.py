@@ -1,6 +1,7 @@
-"""Signatures: `float32[n,784], int64[n]`, where names are sizes at run time and numbers are fixed.
+"""Signatures such as `float32[n,784], int64[n]`: names are run-time sizes, integers are constants.
 
-They become example arguments, which is what the compiler takes, and the sizes that were meant.
+A signature is parsed into example arguments, from which the compiler specialises, and the sizes of
+their axes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from . import c_names
 _LEAF = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[^\]]*)\])?$")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-# Sizes for names: large enough not to be 1, and unlike each other.
+# Example sizes for named axes: distinct, and larger than 1.
 _PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
 
 Size = str | int | None
@@ -26,8 +27,8 @@ Size = str | int | None
 
 @dataclass
 class Signature:
-    """Example arguments; `sizes` holds, by the identity of each array among them, what its axes
-    are: a name, a number, or None where an example says nothing about it."""
+    """Example arguments.  `sizes` maps the id of each array to the sizes of its axes: a name, a
+    constant, or None where an example array leaves it open."""
 
     args: tuple[Any, ...]
     sizes: dict[int, tuple[Size, ...]] = field(default_factory=dict)
@@ -38,7 +39,8 @@ class Signature:
 
 
 def read(given: Any) -> Signature:
-    """From a text, or a tuple of texts, examples, and containers of them."""
+    """Parse a signature: a string, or a tuple of type strings, example values and containers of
+    them."""
     reader = _Reader()
     whole = isinstance(given, str)
     if whole:
@@ -50,18 +52,21 @@ def read(given: Any) -> Signature:
 
 
 def _split(text: str) -> list[str]:
-    """At commas outside brackets."""
+    """Split a signature at commas outside brackets."""
     parts = [p.strip() for p in re.split(r",(?![^\[]*\])", text)]
     return [p for p in parts if p]
 
 
 class _Reader:
+    """Makes example arguments.  `names` maps size names to their example sizes."""
+
     def __init__(self) -> None:
         self.sizes: dict[int, tuple[Size, ...]] = {}
         self.names: dict[str, int] = {}
 
     def value(self, given: Any, whole: bool = False) -> Any:
-        """What stands for an argument; a text in a `whole` signature of text is a type."""
+        """The example value of an argument.  A string is a type if it is part of a `whole`
+        signature string or looks like a type; otherwise it is passed as it is."""
         if isinstance(given, str):
             return self._leaf(given) if whole or _is_type(given) else given
         if isinstance(given, np.ndarray):
@@ -79,7 +84,7 @@ class _Reader:
         except TypeError:
             dtype = None
         if match is None or dtype is None:
-            raise _wrong(text)
+            raise _invalid_type(text)
         if match["axes"] is None:
             return scalar(match["dtype"], dtype)
         axes = tuple(self._axis(a.strip(), text) for a in match["axes"].split(",") if a.strip())
@@ -92,7 +97,7 @@ class _Reader:
         if text.isdigit():
             return int(text)
         if not _NAME.fullmatch(text):
-            raise _wrong(whole)
+            raise _invalid_type(whole)
         if not c_names.is_size(text):
             raise TypeError_(
                 f"{text} in {whole!r} means something else in C or Python",
@@ -108,7 +113,7 @@ class _Reader:
 
 
 def _is_type(text: str) -> bool:
-    """Whether a text among examples is a type, and not a string to be passed."""
+    """True if a string among example values is a type, not a string argument."""
     match = _LEAF.match(text.strip())
     if match is None or match["axes"] is not None:
         return "[" in text
@@ -119,7 +124,7 @@ def _is_type(text: str) -> bool:
     return True
 
 
-def _wrong(text: str) -> TypeError_:
+def _invalid_type(text: str) -> TypeError_:
     return TypeError_(
         f"{text!r} is no type of an argument",
         advice='write "float32[n,784], int64[n], float64": names are sizes at run time, numbers '

@@ -1,4 +1,4 @@
-"""What compiled code asks of Python when it is called, and a library therefore cannot do."""
+"""Calls that need the Python interpreter at run time, and so are not supported in a library."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from .. import kernels
 from ..errors import UnsupportedError
 from ..kernels import random
-from ..transforms.rules.random_draws import LEGACY
+from ..transforms.rules.random_draws import LEGACY_METHODS
 
 ADVICE = "it needs Python or a library at run time; compute it outside, or write it out"
 
 
 def error(kind: Any, place: str) -> UnsupportedError:
-    """For a function that Numba knows by `kind`, called at a place."""
+    """The error for a call of a function, given its Numba typing key `kind` and its source
+    location."""
     key = getattr(kind, "typing_key", kind)
     module = (getattr(key, "__module__", "") or "").rpartition(".")[2].removeprefix("kernels_")
     name = name_of(key) or f"{module}.{getattr(key, '__name__', key)}"
@@ -21,7 +22,7 @@ def error(kind: Any, place: str) -> UnsupportedError:
 
 
 def name_of(function: Any) -> str | None:
-    """How users know such a function, or None if it is none of these."""
+    """The user-visible name of a runtime function that needs Python, or None for others."""
     return _names().get(id(function))
 
 
@@ -33,11 +34,11 @@ def _names() -> dict[int, str]:
         random.default_rng: "np.random.default_rng",
         random.seed: "np.random.seed",
     }
-    # Numba makes an array of its own for integers.
+    # Numba's implementation of `integers` allocates an array.
     for method in (*FOREIGN, "integers"):
         for kind in ("one", "fill"):
             found[getattr(random, f"{kind}_{method}")] = f"Generator.{method}"
-    for method in LEGACY:
+    for method in LEGACY_METHODS:
         for kind in ("one", "fill"):
             found[getattr(random, f"legacy_{kind}_{method}")] = f"np.random.{method}"
     return {id(function): name for function, name in found.items()}

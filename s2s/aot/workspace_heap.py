@@ -1,9 +1,9 @@
-"""Memory inside the caller's workspace, handed out and taken back by count of references.
+"""A reference-counted first-fit heap inside the caller's workspace.
 
-A block begins with a header of eight words: its size in words, and how many refer to it.  The
-heap is a row of blocks without gaps; the first that is free and large enough is taken, together
-with free ones behind it.  All of it is written in the language of lowered text, which CPython
-can run as well.
+A block begins with a header of eight words, of which two are used: its size in words and its
+reference count.  The heap is a contiguous sequence of blocks.  Allocation takes the first free
+block that is large enough, after merging it with free blocks that follow it.  The allocator is
+written as lowered source, which CPython can run as well.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def take(heap, total, need):
     return (found,)
 """
 
-# A pool is a heap of blocks of one size.
+# A pool is an array of blocks of one size.
 DRAW = """
 def draw(pool, stride, count):
     found = -1
@@ -67,29 +67,33 @@ def clear(pool, stride, count):
 """
 
 
-def call(context: Any, builder: Any, text: str, place: Any, *numbers: Any) -> Any:
-    kinds = [scalar_functions.VECTOR, *[types.int64] * len(numbers)]
+def call(context: Any, builder: Any, text: str, place: Any, *scalars: Any) -> Any:
+    """Emit a call of one of the functions above on the words at `place`."""
+    kinds = [scalar_functions.VECTOR, *[types.int64] * len(scalars)]
     function = scalar_functions.function(context, builder.module, text, kinds)
-    return builder.call(function, [builder.bitcast(place, WORDS), *numbers])
+    return builder.call(function, [builder.bitcast(place, WORDS), *scalars])
 
 
 def block_at(builder: Any, start: Any, word: Any) -> tuple[Any, Any]:
-    """The header of a block and its data, given where it begins in the heap."""
+    """The addresses of the header and of the data of a block, given its word offset."""
     head = builder.gep(start, [builder.mul(word, INT(8))])
     return head, builder.gep(head, [INT(64)])
 
 
 def retain(builder: Any, memory: Any) -> None:
-    _count(builder, memory, 1)
+    """Increment the reference count of a block."""
+    _add_to_count(builder, memory, 1)
 
 
 def release(builder: Any, place: Any) -> None:
-    """Lets go of the block noted at a place, if any is."""
-    _count(builder, builder.load(place), -1)
+    """Decrement the reference count of the block whose address is stored at `place`, and store
+    null there.  A null address is ignored."""
+    _add_to_count(builder, builder.load(place), -1)
     builder.store(NULL, place)
 
 
-def _count(builder: Any, memory: Any, by: int) -> None:
+def _add_to_count(builder: Any, memory: Any, by: int) -> None:
+    """Emit a call that adds `by` to the reference count of a block, if it is not null."""
     if memory is NULL:
         return
     function = builder.module.globals.get("s2s.count")

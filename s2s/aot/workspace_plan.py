@@ -1,10 +1,10 @@
-"""Where the arrays of a kernel are put in the caller's workspace.
+"""Static memory planning: assign the arrays of a kernel to the caller's workspace.
 
-An array whose size is known when the kernel is entered has a place of its own, and shares it with
-arrays that are in use at other times.  Arrays that loops make again and again, and that go by
-several names, take turns in a pool.  What is known only along the way comes from the rest of the
-workspace (`heap`).  The sizes are computed by a part of the kernel, in the language of lowered
-text, which serves the caller's question for the size as well.
+An array whose size is computable on entry of the kernel gets a fixed slot.  Arrays with disjoint
+live ranges share a slot.  Arrays that loops allocate repeatedly, and that have several names, are
+taken from a pool of equal blocks.  Arrays whose size is known only during the run come from the
+heap in the rest of the workspace (`workspace_heap.py`).  A slice of the kernel, in lowered source,
+computes the sizes.  It also serves the caller's workspace size query.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..codegen.value_types import Array
 
 ALIGNMENT = 64
 HEADER = 64
-LARGEST = 1 << 48  # bytes; what is larger than this is no size but an overflow
+LARGEST = 1 << 48  # bytes; a larger size counts as an overflow
 
-_PURE = (
+_PURE_FUNCTIONS = (
     kernels.trip_count, kernels.arange_count, kernels.slice_start, kernels.slice_stop,
     kernels.floor_divide, kernels.remainder,
 )  # fmt: skip
@@ -32,21 +32,21 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 @dataclass(eq=False)
 class Site:
-    """A statement that makes an array."""
+    """An allocation site: a statement `name = np.empty(sizes, …)`."""
 
     stmt: ast.Assign
     name: str
     itemsize: int
-    sizes: list[ast.expr]  # as they stand
-    repeated: bool  # whether it is in a loop
-    known: list[ast.expr] | None = None  # in terms of what is known on entry
-    first: int = 0  # the statements of the function between which it is in use
+    sizes: list[ast.expr]  # as written
+    repeated: bool  # True inside a loop
+    known: list[ast.expr] | None = None  # sizes as expressions of values available on entry
+    first: int = 0  # live range: positions of the first and last top-level statement that uses it
     last: int = 0
 
 
 @dataclass
 class Pool:
-    """Arrays of one family, of which at most `count` are in use at a time."""
+    """Arrays of one alias set, of which at most `count` are live at a time."""
 
     sites: list[Site]
     count: int
@@ -54,7 +54,7 @@ class Pool:
 
 @dataclass
 class Growth:
-    """A statement that makes room for more elements."""
+    """A call of `kernels.reserve` that grows an array by `more` elements."""
 
     itemsize: int
     more: ast.expr
@@ -62,8 +62,9 @@ class Growth:
 
 @dataclass
 class Memory:
-    """`slots` are places for sites that are never in use together; `heap` tells whether there
-    are sites besides, `counted` the names of arrays from pools and the heap."""
+    """The workspace plan of a kernel.  Each of `slots` holds sites with disjoint live ranges.
+    `heap` is True if arrays are allocated from the heap.  `counted` are the names of
+    reference-counted arrays: those from pools and the heap."""
 
     slots: list[list[Site]] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
@@ -71,13 +72,13 @@ class Memory:
     pool_of: dict[ast.Assign, int] = field(default_factory=dict)
     heap: bool = False
     counted: set[str] = field(default_factory=set)
-    # the most that lists and saved values are expected to take, where a number of trips is given
+    # growth of lists and saved values, which `max_trips` bounds; empty without `max_trips`
     growth: list[Growth] = field(default_factory=list)
     trips: int = 0
-    sizes: ast.FunctionDef | None = None  # yields the sizes of all planned sites, in order
+    sizes: ast.FunctionDef | None = None  # returns the sizes of all planned sites, in order
 
     def groups(self) -> list[tuple[list[Site], int]]:
-        """Sites that share a place, and how many such places there are."""
+        """The sites of each slot and pool, and its number of blocks."""
         return [(sites, 1) for sites in self.slots] + [(p.sites, p.count) for p in self.pools]
 
 
@@ -88,16 +89,18 @@ def plan(
     trips: int | None = None,
     calls: bool = False,
 ) -> Memory:
-    """`private` are the arrays that have one name only and are bound in one place; `trips` is how
-    often loops run at most whose end is known only along the way; with `calls` of functions, there
-    is a heap for those."""
+    """Assign each allocation site of a function to a slot, a pool or the heap.
+
+    `private` are the arrays without aliases that are bound by one statement.  `trips` bounds the
+    trip count of loops whose trip count is known only at run time.  With `calls`, a heap is needed
+    for the callees."""
     shared = families(function, known)
     sites = list(_sites(function, known))
-    entry = _Entry(function, known)
+    entry = _EntryExpressions(function, known)
     for site in sites:
         found = [entry.known(e) for e in site.sizes]
         site.known = None if None in found else found  # type: ignore[assignment]
-    spans = _spans(function, shared)
+    spans = _live_ranges(function, shared)
     memory = Memory(trips=trips or 0)
     pools: dict[str, Pool] = {}
     planned: list[Site] = []
@@ -112,16 +115,16 @@ def plan(
             pool.sites.append(site)
         else:
             memory.heap = True
-    memory.slots = _share(planned)
+    memory.slots = _share_slots(planned)
     memory.pools = list(pools.values())
     memory.slot_of = {s.stmt: i for i, group in enumerate(memory.slots) for s in group}
     memory.pool_of = {s.stmt: i for i, p in enumerate(memory.pools) for s in p.sites}
     placed = memory.slot_of.keys()
-    loose = {shared[s.name] for s in sites if s.stmt not in placed}
+    unplanned = {shared[s.name] for s in sites if s.stmt not in placed}
     grown_or_returned = _grown(function, known) | _returned_by_calls(function, shared)
-    loose |= {shared[n] for n in grown_or_returned}
+    unplanned |= {shared[n] for n in grown_or_returned}
     memory.heap = memory.heap or bool(grown_or_returned) or calls
-    memory.counted = {n for n, f in shared.items() if f in loose}
+    memory.counted = {n for n, f in shared.items() if f in unplanned}
     if trips is not None:
         memory.growth = list(_growth(function, known, entry))
     wanted = [e for group, _ in memory.groups() for s in group for e in s.known or ()]
@@ -129,13 +132,15 @@ def plan(
     return memory
 
 
-# ---------------------------------------------------------------- what is made, and its names
+# ---------------------------------------------------------------- allocation sites and aliases
 
 
 def _sites(function: ast.FunctionDef, known: Types) -> Iterator[Site]:
+    """All allocation sites, in program order."""
+
     def walk(stmts: list[ast.stmt], repeated: bool) -> Iterator[Site]:
         for s in stmts:
-            if isinstance(s, ast.Assign) and _makes(s, known):
+            if isinstance(s, ast.Assign) and _is_allocation(s, known):
                 (target,) = s.targets
                 assert isinstance(target, ast.Name) and isinstance(s.value, ast.Call)
                 sizes = s.value.args[0]
@@ -149,30 +154,31 @@ def _sites(function: ast.FunctionDef, known: Types) -> Iterator[Site]:
     return walk(function.body, False)
 
 
-def _makes(s: ast.Assign, known: Types) -> bool:
+def _is_allocation(s: ast.Assign, known: Types) -> bool:
+    """True for `name = np.empty(…)`."""
     if not isinstance(s.value, ast.Call) or not isinstance(s.targets[0], ast.Name):
         return False
-    return not _is_method(s.value) and known.value(s.value.func) is np.empty
+    return not _is_reshape(s.value) and known.value(s.value.func) is np.empty
 
 
-def _is_method(call: ast.Call) -> bool:
+def _is_reshape(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
 
 
 def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
-    """Arrays that are made longer along the way."""
+    """The arrays that `kernels.reserve` grows."""
     names = set()
     for s in ast.walk(function):
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call):
             target = s.targets[0]
-            if not _is_method(s.value) and known.value(s.value.func) is kernels.reserve:
+            if not _is_reshape(s.value) and known.value(s.value.func) is kernels.reserve:
                 assert isinstance(target, ast.Name)
                 names.add(target.id)
     return names
 
 
 def _returned_by_calls(function: ast.FunctionDef, families: dict[str, str]) -> set[str]:
-    """Arrays that functions return, several things at a time."""
+    """The arrays that are bound by a tuple assignment: results of calls that are not inlined."""
     tuples = [
         s.targets[0]
         for s in ast.walk(function)
@@ -182,12 +188,12 @@ def _returned_by_calls(function: ast.FunctionDef, families: dict[str, str]) -> s
     return names & families.keys()
 
 
-def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[Growth]:
-    """One for each array that grows by a size that is known on entry."""
+def _growth(function: ast.FunctionDef, known: Types, entry: _EntryExpressions) -> Iterator[Growth]:
+    """The `kernels.reserve` calls whose growth is computable on entry."""
     for s in ast.walk(function):
         if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call):
             continue
-        if _is_method(s.value) or known.value(s.value.func) is not kernels.reserve:
+        if _is_reshape(s.value) or known.value(s.value.func) is not kernels.reserve:
             continue
         assert isinstance(s.targets[0], ast.Name)
         more = entry.known(s.value.args[2])
@@ -196,7 +202,8 @@ def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[
 
 
 def families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
-    """Array variables by a representative of those they may share memory with."""
+    """The alias sets of array variables: each name mapped to the representative of the set of
+    names that may share memory with it."""
     parent = {n: n for n, t in known.names.items() if isinstance(t, Array)}
 
     def find(name: str) -> str:
@@ -209,15 +216,16 @@ def families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
             continue
         mentioned = [n.id for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in parent]
         targets = {n.id for n in ast.walk(s.targets[0]) if isinstance(n, ast.Name)}
-        if _makes(s, known) or not targets & parent.keys():
+        if _is_allocation(s, known) or not targets & parent.keys():
             continue
         for name in mentioned[1:]:
             parent[find(name)] = find(mentioned[0])
     return {n: find(n) for n in parent}
 
 
-def _spans(function: ast.FunctionDef, families: dict[str, str]) -> dict[str, tuple[int, int]]:
-    """From which statement of the function to which a family is mentioned."""
+def _live_ranges(function: ast.FunctionDef, families: dict[str, str]) -> dict[str, tuple[int, int]]:
+    """The live range of each alias set: positions of the first and last top-level statement that
+    mention it."""
     spans: dict[str, tuple[int, int]] = {}
     for position, s in enumerate(function.body):
         for node in ast.walk(s):
@@ -227,8 +235,8 @@ def _spans(function: ast.FunctionDef, families: dict[str, str]) -> dict[str, tup
     return spans
 
 
-def _share(sites: list[Site]) -> list[list[Site]]:
-    """Groups of sites in use at different times, of one size where possible."""
+def _share_slots(sites: list[Site]) -> list[list[Site]]:
+    """Group sites with disjoint live ranges, preferably sites of equal size."""
     groups: list[list[Site]] = []
     for site in sorted(sites, key=lambda s: s.first):
         free = [g for g in groups if g[-1].last < site.first]
@@ -244,11 +252,11 @@ def _extent(site: Site) -> tuple[int, list[str]]:
     return site.itemsize, [ast.dump(e) for e in site.known or ()]
 
 
-# ---------------------------------------------------------------- what is known on entry
+# ---------------------------------------------------------------- sizes computable on entry
 
 
 def _assignments(stmts: list[ast.stmt]) -> Iterator[ast.Assign]:
-    """All assignments, in order, also those in loops and branches."""
+    """All assignments in program order, including those in loops and branches."""
     for s in stmts:
         if isinstance(s, ast.Assign):
             yield s
@@ -257,7 +265,8 @@ def _assignments(stmts: list[ast.stmt]) -> Iterator[ast.Assign]:
 
 
 def _may_divide_by_zero(node: ast.expr) -> bool:
-    """Whether it is wrong to compute an expression on entry that the run may not come to."""
+    """True if an expression is unsafe to speculate: it may divide by zero, and the program may
+    never execute it."""
     for n in ast.walk(node):
         if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.FloorDiv, ast.Mod)):
             if not (isinstance(n.right, ast.Constant) and n.right.value):
@@ -267,8 +276,9 @@ def _may_divide_by_zero(node: ast.expr) -> bool:
     return False
 
 
-class _Entry:
-    """Expressions in terms of parameters, and of numbers that are computed from them once."""
+class _EntryExpressions:
+    """Rewrites expressions in terms of parameters and of scalars with a single definition.
+    `definitions` are the scalars that may be computed on entry, `needed` those that are used."""
 
     def __init__(self, function: ast.FunctionDef, known: Types) -> None:
         self.types = known
@@ -286,6 +296,7 @@ class _Entry:
         self.needed: dict[str, ast.expr] = {}
 
     def known(self, node: ast.expr) -> ast.expr | None:
+        """The expression in terms of values available on entry, or None."""
         if isinstance(node, ast.Constant):
             return node
         if isinstance(node, ast.Name):
@@ -293,29 +304,29 @@ class _Entry:
         if isinstance(node, ast.Subscript):
             return self._size(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-            parts = self._all([node.left, node.right])
+            parts = self._known_all([node.left, node.right])
             return ast.BinOp(parts[0], node.op, parts[1]) if parts else None
         if isinstance(node, ast.UnaryOp):
             inner = self.known(node.operand)
             return ast.UnaryOp(node.op, inner) if inner else None
         if isinstance(node, ast.Compare):
-            parts = self._all([node.left, *node.comparators])
+            parts = self._known_all([node.left, *node.comparators])
             return ast.Compare(parts[0], node.ops, parts[1:]) if parts else None
         if isinstance(node, ast.BoolOp):
-            parts = self._all(node.values)
+            parts = self._known_all(node.values)
             return ast.BoolOp(node.op, parts) if parts else None
         if isinstance(node, ast.IfExp):
-            parts = self._all([node.test, node.body, node.orelse])
+            parts = self._known_all([node.test, node.body, node.orelse])
             return ast.IfExp(*parts) if parts else None
-        if isinstance(node, ast.Call) and not _is_method(node):
+        if isinstance(node, ast.Call) and not _is_reshape(node):
             function = self.types.value(node.func)
-            if function in _PURE or function in (np.int64, np.float64):
-                parts = self._all(node.args)
+            if function in _PURE_FUNCTIONS or function in (np.int64, np.float64):
+                parts = self._known_all(node.args)
                 return ast.Call(node.func, parts, []) if parts else None
         return None
 
-    def _all(self, nodes: list[ast.expr]) -> list[ast.expr]:
-        """All of them, or nothing."""
+    def _known_all(self, nodes: list[ast.expr]) -> list[ast.expr]:
+        """All expressions rewritten, or [] if one is not computable on entry."""
         parts = [self.known(n) for n in nodes]
         return [] if None in parts else parts  # type: ignore[return-value]
 
@@ -334,13 +345,13 @@ class _Entry:
         return node
 
     def _size(self, node: ast.Subscript) -> ast.expr | None:
-        """x.shape[k] of a parameter, or of an array that is made once."""
+        """Rewrite `x.shape[k]` of a parameter, or of an array with a single definition."""
         if not isinstance(node.value, ast.Attribute) or not isinstance(node.slice, ast.Constant):
             return None
         array = node.value.value
         assert isinstance(array, ast.Name)
         while isinstance(other := self.definitions.get(array.id), ast.Name):
-            array = other  # another name for the same array
+            array = other  # an alias
         if array.id in self.parameters and array.id not in self.types.slots:
             return ast.Subscript(ast.Attribute(array, "shape", ast.Load()), node.slice, ast.Load())
         made, axis = self.definitions.get(array.id), node.slice.value
@@ -350,7 +361,7 @@ class _Entry:
         return None
 
     def function(self, sizes: list[ast.expr]) -> ast.FunctionDef:
-        """A function of the same parameters that yields sizes."""
+        """A function of the same parameters that returns the given sizes."""
         body: list[ast.stmt] = []
         for name in self.order:
             if name in self.needed:
@@ -364,15 +375,16 @@ class _Entry:
         return ast.fix_missing_locations(made)
 
 
-# ---------------------------------------------------------------- in numbers
+# ---------------------------------------------------------------- sizes in bytes
 
 
 def rounded(n: int) -> int:
+    """The size rounded up to the alignment."""
     return -(-n // ALIGNMENT) * ALIGNMENT
 
 
 def needed(memory: Memory, sizes: list[int]) -> int:
-    """The bytes of workspace for planned arrays, given what `memory.sizes` yields."""
+    """The bytes of workspace for planned arrays, given the result of `memory.sizes`."""
     total = HEADER
     rest = iter(sizes)
     for sites, count in memory.groups():
@@ -388,11 +400,12 @@ def needed(memory: Memory, sizes: list[int]) -> int:
     return total
 
 
-# What an array that grows takes besides its elements.
+# Bytes reserved for each growing array in addition to its elements.
 GROWING = 4096
 
 
 def grown(itemsize: int, trips: int) -> int:
-    """Bytes for each element of a trip: an array is made twice as long when it is full, and the
-    shorter ones before it leave gaps that it may not fit into."""
+    """Bytes to reserve per element that each of `trips` iterations appends.  A full array is
+    reallocated at twice its length, and the freed shorter blocks leave gaps that it may not fit
+    into, hence the factor 4."""
     return rounded(4 * itemsize * trips)

@@ -1,7 +1,7 @@
-"""Derivatives that users give themselves: `custom_gradient`, `implicit`, `defrule`,
-`checkpoint`, `adjoint`.
+"""User-defined derivatives: `custom_gradient`, `implicit`, `defrule`, `checkpoint`, `adjoint`.
 
-Called from plain Python, what these decorate is the plain function.
+Called from plain Python, a decorated function runs as the plain function; only compiled functions
+use the derivative.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .directional import Derivative, transform
 from .functions import make, options_of
 
 
-class _Marked(Derivative):
-    """A function that compiled functions differentiate in another way."""
+class _SpecialDerivative(Derivative):
+    """A function with a special differentiation rule in compiled functions."""
 
     _uses_wrt = False
 
@@ -28,8 +28,8 @@ class _Marked(Derivative):
         return self.python(*args, **kwargs)
 
 
-class CustomGradient(_Marked):
-    """A function with a derivative of its own; see `custom_gradient`."""
+class CustomGradient(_SpecialDerivative):
+    """A function with a user-defined derivative; see `custom_gradient`."""
 
     _s2s_mode, _kind = "custom_gradient", "custom"
 
@@ -37,19 +37,19 @@ class CustomGradient(_Marked):
         return self.python(*args, **kwargs)[0]
 
 
-class Checkpoint(_Marked):
-    """A function computed again in the adjoint sweep; see `checkpoint`."""
+class Checkpoint(_SpecialDerivative):
+    """A function that is recomputed in the adjoint sweep; see `checkpoint`."""
 
     _s2s_mode = _kind = "checkpoint"
 
 
 @transform("custom")
 def custom_gradient(function: Any) -> Any:
-    """A function whose derivative is the user's own code.
+    """A function whose derivative is defined by the user.
 
     The function returns `(value, grad)`; `grad(value_bar)` takes the adjoint of the value, in
     the value's structure, and returns one adjoint per argument (bare if there is one; None for
-    arguments without).  It may read whatever the function computed.
+    arguments without a derivative).  It may read any value that the function computed.
 
         @s2s.custom_gradient
         def log1pexp(x):
@@ -59,24 +59,25 @@ def custom_gradient(function: Any) -> Any:
             return np.log(1.0 + e), grad
 
     In forward mode the transpose of `grad` is used, and higher derivatives differentiate
-    `grad` itself.  Called from plain Python, the function gives its value.
+    `grad` itself.  Called from plain Python, the function returns its value.
     """
     return make(CustomGradient, function, options_of(0, False, (), True, None))
 
 
 @transform("checkpoint")
 def checkpoint(function: Any, /, *, snapshots: int | None = None, memory: int | None = None) -> Any:
-    """A function whose inner values are not saved for the adjoint sweep but computed again
-    there: less memory for one more evaluation.
+    """A function whose intermediates are not saved for the adjoint sweep but recomputed there
+    (rematerialisation): less memory for one more evaluation.
 
-    For a long loop, what it runs over:
+    For a long loop, apply it to the range of the loop:
 
         for i in s2s.checkpoint(range(n), snapshots=10):
             x = step(x, i)
 
     The sweep keeps the state of the loop at no more than `snapshots` iterations, or at as many
-    as fit into `memory` bytes, and computes the others again from those, as few as possible.
-    The loop has no `break`, draws no random numbers, and what it carries keeps its shape.
+    as fit into `memory` bytes, and recomputes the others from those, with as few recomputed
+    iterations as possible.  The loop must have no `break` and draw no random numbers, and the
+    loop-carried values must keep their shapes.
     Called from plain Python, this is the range itself.
     """
     amounts = [a for a in (snapshots, memory) if a is not None]
@@ -98,8 +99,8 @@ def adjoint(x: Any) -> Iterator[Any]:
         with s2s.adjoint(h) as h_bar:
             h_bar = np.clip(h_bar, -1.0, 1.0)
 
-    What `h_bar` is at the end of the block goes on as the adjoint of `h`.  Print it, assert on
-    it, change it in place or bind it anew.  In plain Python the block sees zeros.
+    The value of `h_bar` at the end of the block is propagated as the adjoint of `h`.  The block may
+    print it, assert on it, change it in place or rebind it.  In plain Python the block sees zeros.
     """
     yield np.zeros_like(x, dtype=None)
 
@@ -107,15 +108,15 @@ def adjoint(x: Any) -> Iterator[Any]:
 adjoint._s2s_adjoint = True  # type: ignore[attr-defined]
 
 
-class Implicit(_Marked):
-    """The solution of an equation; see `implicit`."""
+class Implicit(_SpecialDerivative):
+    """The solution of an equation, differentiated implicitly; see `implicit`."""
 
     _s2s_mode = _kind = "implicit"
 
 
 @transform("implicit")
 def implicit(function: Any = None, /, *, residual: Any = None, fixed_point: Any = None) -> Any:
-    """A solver, differentiated by the equation it solves and not by the way it goes.
+    """A solver, differentiated by the implicit function theorem, not through its iteration.
 
         @s2s.implicit(residual=lambda x, a: x * x * x - a)
         def cube_root(a):
@@ -124,9 +125,9 @@ def implicit(function: Any = None, /, *, residual: Any = None, fixed_point: Any 
                 x = x - (x * x * x - a) / (3.0 * x * x)
             return x
 
-    The function returns one number or array `x`; `residual(x, *args)` has the shape of `x` and is
-    0 there, or `fixed_point(x, *args)` is `x` again.  Nothing of the iteration is saved; the
-    derivative solves one linear system of the size of `x`.
+    The function returns one scalar or array `x`.  `residual(x, *args)` has the shape of `x` and is
+    0 at the solution, or `fixed_point(x, *args)` equals `x` there.  Nothing of the iteration is
+    saved; the derivative solves one linear system of the size of `x`.
     """
     if (residual is None) == (fixed_point is None):
         raise TypeError_("implicit needs one of residual= and fixed_point=")
@@ -136,7 +137,7 @@ def implicit(function: Any = None, /, *, residual: Any = None, fixed_point: Any 
 
 
 def defrule(function: Any, program: Any = None, /) -> Any:
-    """Tells compiled functions what to do when they call `function`, of another library.
+    """Define what compiled functions run in place of `function`, of another library.
 
         @s2s.defrule(scipy.special.expi)
         @s2s.custom_gradient
@@ -144,8 +145,8 @@ def defrule(function: Any, program: Any = None, /) -> Any:
             ...
             return value, lambda value_bar: value_bar * np.exp(x) / x
 
-    `program` is a function in the language that s2s compiles and computes the same; with
-    `custom_gradient` it brings its derivative, too, and otherwise that is derived from it.
+    `program` is a function that s2s can compile and that computes the same result.  With
+    `custom_gradient` it also defines the derivative; otherwise s2s differentiates `program`.
     """
     if not callable(function):
         raise TypeError_(f"defrule needs a function, not {function!r}")

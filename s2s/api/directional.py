@@ -1,8 +1,8 @@
-"""Derivatives in a direction: `jvp`, `vjp`, `hvp`.
+"""Directional derivatives: `jvp`, `vjp`, `hvp`.
 
-Each is an object like those of `s2s.grad`: called with numbers and arrays, compiled when first
-called, with its code to read (`.source`), and callable inside `@njit`.  The direction is passed
-right after the first argument, as SciPy passes it to `hessp`.
+Each returns an object like that of `s2s.grad`: it is called with scalars and arrays, compiled at
+the first call, has its generated code in `.source`, and is callable inside `@njit`.  The direction
+(tangent or cotangent) is passed right after the first argument, as SciPy passes it to `hessp`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .functions import Function, make, options_of, unwrap
 
 
 class Derivative(Function):
-    """A function derived from another, compiled.  `.python` is the function as written."""
+    """A compiled function derived from another one.  `.python` is the original function."""
 
     _mode = "primal"
-    # what is derived, and the options of that kind
+    # The kind of derivative (`frontend/derivative_spec.py`).
     _kind = ""
 
     def __init__(
@@ -51,7 +51,7 @@ class Derivative(Function):
     _uses_wrt = True
 
     @property
-    def _made_of(self) -> Any:
+    def _wrapped_function(self) -> Any:
         return self._shared.target.function.function
 
     def __reduce__(self) -> Any:
@@ -63,25 +63,25 @@ class Derivative(Function):
 
 
 class Jvp(Derivative):
-    """Values and tangents; see `jvp`."""
+    """Primal values and tangents (forward mode); see `jvp`."""
 
     _s2s_mode = _kind = "jvp"
 
 
 class Vjp(Derivative):
-    """Values and adjoints; see `vjp`."""
+    """Primal values and adjoints (reverse mode); see `vjp`."""
 
     _s2s_mode = _kind = "vjp"
 
 
 class Hvp(Derivative):
-    """Products with the Hessian; see `hvp`."""
+    """Hessian-vector products; see `hvp`."""
 
     _s2s_mode = _kind = "hvp"
 
 
 def transform(kind: str) -> Callable[[Any], Any]:
-    """Marks a function of the API that may be called inside compiled functions, too."""
+    """Decorator: mark an API function that may be called inside compiled functions, too."""
 
     def mark(function: Any) -> Any:
         function._s2s_transform = kind
@@ -105,9 +105,9 @@ def jvp(
 ) -> Any:
     """The derivative of a function in a direction (forward mode).
 
-    `jvp(f)(x, v, *args)` is `(f(x, *args), tangent)`: how the result moves when `x` moves along
-    `v`.  With a tuple `wrt`, `v` is a tuple of directions.  At once, for all arguments:
-    `jvp(f, (x, y), (vx, vy))`.  The other arguments are those of `grad`.
+    `jvp(f)(x, v, *args)` is `(f(x, *args), tangent)`: the derivative of the result as `x` moves
+    along `v`.  With a tuple `wrt`, `v` is a tuple of directions.  For all arguments, evaluated at
+    once: `jvp(f, (x, y), (vx, vy))`.  The other arguments are those of `grad`.
     """
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     if primals is None:
@@ -135,7 +135,7 @@ def vjp(
     """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
 
     `vjp(f)(x, v, *args)` is `(f(x, *args), adjoint)`: the gradient of `sum(v * f(x, *args))`
-    with respect to `x`; `v` has the structure of the result.  At once, for all arguments:
+    with respect to `x`; `v` has the structure of the result.  For all arguments, evaluated at once:
     `value, pullback = vjp(f, x, y)`, and `pullback(v)` is a tuple of adjoints.  The other
     arguments are those of `grad`.
     """
@@ -146,7 +146,7 @@ def vjp(
         tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
     )
     derivative = Vjp(function, options)
-    # What was passed is what counts, whatever becomes of it before the pullback is called.
+    # The pullback uses the values passed here, even if the caller changes them before calling it.
     kept = copy.deepcopy(primals)
     value = Function(function, options)(*primals)
     return value, functools.partial(_pull, derivative, kept)
@@ -169,15 +169,15 @@ def hvp(
     backend: str | None = None,
     parallel: bool | None = None,
 ) -> Any:
-    """The Hessian of a function that returns a number, times a vector (forward over reverse).
+    """The Hessian-vector product of a function that returns a scalar (forward over reverse).
 
-    `hvp(f)(x, v, *args)` fits `scipy.optimize.minimize(hessp=hvp(f))`.  It costs a few times
-    the gradient; the Hessian itself is never made.  The arguments are those of `grad`.
+    `hvp(f)(x, v, *args)` fits `scipy.optimize.minimize(hessp=hvp(f))`.  It costs a few
+    gradients; the Hessian itself is never formed.  The arguments are those of `grad`.
     """
     options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
     return make(Hvp, function, options)
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x` itself, as a constant to every derivative taken of the function it stands in."""
+    """`x` itself, treated as a constant by every derivative of the enclosing function."""
     return x

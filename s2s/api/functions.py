@@ -1,4 +1,9 @@
-"""What the user calls: `grad`, `value_and_grad`, `function`, and the objects they return."""
+"""The public transforms `grad`, `value_and_grad` and `function`, and the callables they return.
+
+A call of such an object goes through three levels, from fast to slow: the call stub or bytecode of
+the specialisation that ran last, the other cached call stubs (`_try_call_stubs`), and the lookup by
+type key with compilation on a miss (`_slowly`).
+"""
 
 from __future__ import annotations
 
@@ -28,46 +33,48 @@ if TYPE_CHECKING:
     from ..inspect.explain import Report
 
 
-# So many written-out calls are tried before the right specialisation is looked for.
-CALLS = 4
+# Maximal number of cached call stubs; they are tried before the specialisation is looked up.
+MAX_CALL_STUBS = 4
 
 
 class _Shared:
-    """What an object and its bound forms (`obj.method`) have in common."""
+    """State shared by an object and its bound views (`obj.method`)."""
 
     def __init__(self, target: bind_arguments.Target, options: Options) -> None:
         self.target = target
         self.options = options
         self.method = bind_arguments.is_method(target.function)
         self.specialisers: dict[str, Specialiser] = {}
-        # Whole calls that are written out, of the specialisations used last.
+        # Call stubs of the specialisations used last, most recently used first.
         self.calls: tuple[Call, ...] = ()
         self.numba_type: Any = None
 
 
 class _Signature:
-    """That of an object; its class has none.  (`__getattr__` would slow down all attributes.)"""
+    """Descriptor for `__signature__` of instances; the class itself has none.  (A `__getattr__`
+    would slow down every attribute access.)"""
 
     def __get__(self, instance: Function | None, owner: type) -> inspect.Signature:
         if instance is None:
             raise AttributeError("__signature__")
-        return signature(instance._with_given(instance._shared.target.function))
+        return signature(instance._bind_given(instance._shared.target.function))
 
 
-class _Slotted:
-    """An object with a slot, for the plan by which a back end calls it without Python code."""
+class _PlanSlot:
+    """Base class with one slot for the call bytecode (plan), which a back end runs without Python
+    code.  `backends/native/call_vm.py` reads the slot at a fixed offset."""
 
     __slots__ = ("_plan",)
     _plan: Any
 
 
-class Function(_Slotted):
-    """A compiled function.  Calling it runs compiled code, specialised to the types of the
-    arguments; `.python` is the function as it was written."""
+class Function(_PlanSlot):
+    """A compiled function.  A call runs compiled code, specialised to the types of the arguments;
+    `.python` is the original function."""
 
     _s2s_mode = "function"
     _mode = "primal"
-    _own_class: Any = None  # of classes that `_called_by` makes: what they are made of
+    _own_class: Any = None  # in subclasses made by `_stub_class`: the class they derive from
     __name__: str
     __qualname__: str
 
@@ -78,35 +85,36 @@ class Function(_Slotted):
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The plan of the written-out call that fitted last, for those whose arguments are all given
-        # anew.  One without a plan is the `__call__` of the object's class (`_called_by`), or, if
-        # that has one of its own, is tried first.
+        # The bytecode (plan) of the call stub that ran last, for objects without bound arguments.
+        # A stub without bytecode becomes `__call__` of the object's class (`_stub_class`); if the
+        # class overrides `__call__`, `_in_python` tries the stub first (`_first_stub`).
         self._plan = None
-        self._quick: Any = None
-        # In a class body it is not yet known whether this becomes a method: then check later.
+        self._first_stub: Any = None
+        # In a class body it is not decided yet whether this becomes a method: check `wrt` later.
         if not bind_arguments.in_class(found.function):
             self._specialiser(self._mode)
 
     # ---- calling
 
     def _in_python(self, /, *args: Any, **kwargs: Any) -> Any:
-        quick = self._quick
-        if quick is not None and not (kwargs or debug_flag.active):
-            found = quick(*args)
+        stub = self._first_stub
+        if stub is not None and not (kwargs or debug_flag.active):
+            found = stub(*args)
             if found is not MISS:
                 return found
         if self._shared.calls and not debug_flag.active:
-            found = self._written_out(args, kwargs)
+            found = self._try_call_stubs(args, kwargs)
             if found is not MISS:
                 return found
         return self._slowly(args, kwargs)
 
-    # Once there are plans, calls are left to them first.
+    # `Call.install` replaces this by a C function that runs the bytecode first.
     __call__ = _in_python
 
-    def _written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of a call that does not fit the one before, or whose arguments have to be
-        put in order, if it fits one that is written out."""
+    def _try_call_stubs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the first cached call stub whose guards hold, on arguments bound to parameters; MISS
+        if there is none.  Used if the most recent stub misses, or if the arguments have to be
+        brought into positional order."""
         shared = self._shared
         binder, calls = shared.specialisers[self._mode].binder, shared.calls
         if self._prefix:
@@ -122,7 +130,7 @@ class Function(_Slotted):
             found = call.run(*given)
             if found is not MISS:
                 self._prefer(call)
-                call.install(Function)  # which takes a while, and is for what is called again
+                call.install(Function)  # compiling it takes time: only for repeated calls
                 return found
         for call in calls:
             found = call.retry(*given)
@@ -132,41 +140,41 @@ class Function(_Slotted):
         return MISS
 
     def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that does not fit what is written out."""
+        """Slow path: run a call for which no call stub applies."""
         return self._value(self._mode, args, kwargs)
 
     def _prefer(self, call: Call) -> None:
-        """Tries a specialisation first the next time."""
+        """Move a call stub to the front, so that the next call tries it first."""
         shared, entry = self._shared, call.entry
         calls = shared.calls
         if not calls or calls[0] is not call:
             others = [c for c in calls if c.entry is not entry]
-            shared.calls = (call, *others[: CALLS - 1])
+            shared.calls = (call, *others[: MAX_CALL_STUBS - 1])
         specialiser = shared.specialisers[self._mode]
         specialiser.latest = entry
-        # Calls are written for arguments in order; others have to be put in order first.
+        # Stubs take positional arguments in parameter order; other calls are bound first.
         if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
-            self._plan, self._quick = call.plan, None
+            self._plan, self._first_stub = call.plan, None
             if call.plan is None and self._plain.__call__ is not Function.__call__:
-                self._quick = call.run
+                self._first_stub = call.run
             else:
-                self.__class__ = _called_by(self._plain, call)  # type: ignore[assignment]
+                self.__class__ = _stub_class(self._plain, call)  # type: ignore[assignment]
 
-    def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
+    def _make_call_stub(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend in ("numba", "native"):
-            asked = self._shared.options.backend is not None
-            call = entry.call(backend, bound, *self._what(entry), asked)
+            explicit = self._shared.options.backend is not None
+            call = entry.call(backend, bound, *self._what(entry), explicit)
             if call is not None:
                 self._prefer(call)
 
     def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
-        """What a call yields, for `Entry.call`."""
+        """The output trees and the result expression over their names, for `Entry.call`."""
         return {"value": entry.compiled.out}, "value"
 
     def _value(self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         specialiser, bound = self._bind(mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
-        with gc_pause.paused():  # once for all that a first call makes
+        with gc_pause.paused():  # one pause for all allocations of a first call
             entry, params = specialiser.find(bound, backend)
             if backend not in entry.kernels and not debug_flag.active:
                 entry.kernel(backend, params)
@@ -178,25 +186,25 @@ class Function(_Slotted):
         if entry.compiled.changes:
             entry.settle(bound, results)
         if mode == self._mode:
-            self._write_call(entry, bound, backend)
+            self._make_call_stub(entry, bound, backend)
         return value
 
     def primal(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Runs the compiled function itself, without derivatives."""
+        """Run the compiled function itself, without derivatives."""
         return self._value("primal", args, kwargs)
 
     @property
     def python(self) -> Callable[..., Any]:
         """The original function."""
         function = self._shared.target.function
-        return self._with_given(getattr(function, "plain", function))
+        return self._bind_given(getattr(function, "plain", function))
 
     @property
     def _derivation(self) -> Callable[..., Any]:
-        """What a compiled function that calls this object calls."""
-        return self._with_given(self._shared.target.function)
+        """The function that replaces this object where a compiled function calls it."""
+        return self._bind_given(self._shared.target.function)
 
-    def _with_given(self, function: Any) -> Callable[..., Any]:
+    def _bind_given(self, function: Any) -> Callable[..., Any]:
         if not self._prefix and not self._fixed:
             return function
         plain = type(function) is types.FunctionType
@@ -208,20 +216,20 @@ class Function(_Slotted):
 
     @property
     def source(self) -> str:
-        """The readable code of the latest specialisation; notebooks show it highlighted."""
+        """The NumPy-level source of the latest specialisation; notebooks highlight it."""
         entry = self._specialiser(self._mode).latest
-        return self._not_yet() if entry is None else Code(entry.compiled.source)
+        return self._no_code_message() if entry is None else Code(entry.compiled.source)
 
     @property
     def lowered(self) -> str:
-        """The loop-level code of the latest specialisation, which Numba compiles."""
+        """The lowered (loop-level) source of the latest specialisation, the input of codegen."""
         entry = self._specialiser(self._mode).latest
-        return self._not_yet() if entry is None else Code(entry.compiled.lowered)
+        return self._no_code_message() if entry is None else Code(entry.compiled.lowered)
 
     @property
     def compiled(self) -> Any:
         """The Numba dispatcher of the latest specialisation: `.signatures`, `.inspect_llvm()`,
-        `.inspect_asm()`.  It takes the numbers and arrays of a call, in the order of the parameters
+        `.inspect_asm()`.  It takes the scalars and arrays of a call, in the order of the parameters
         of `lowered`, and returns all results."""
         entry = self._specialiser(self._mode).latest
         kernels = {} if entry is None else entry.kernels
@@ -234,23 +242,24 @@ class Function(_Slotted):
         )
 
     def source_for(self, /, *args: Any, **kwargs: Any) -> str:
-        """The readable code for given arguments; nothing is run."""
+        """The NumPy-level source for given arguments; nothing is executed."""
         return Code(self._entry_for(args, kwargs).compiled.source)
 
     def passes(self, /, *args: Any, **kwargs: Any) -> Iterator[tuple[str, str]]:
-        """The code after each pass of the compiler, as (pass, source)."""
+        """The program after each compiler pass, as pairs (pass, source)."""
         specialiser = self._specialiser(self._mode)
         latest = specialiser.latest
         if latest is not None and latest.compiled.passes is not None and not args and not kwargs:
             return latest.compiled.passes()
-        # Code that was found on disk is translated again to be looked into.
+        # A specialisation loaded from disk has no record of its passes: translate it again.
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Report:
-        """A report to print: what has a derivative and what has none, and why; what is saved for
-        the adjoint sweep, in how many bytes; what was compiled anew, and why.  It is about the
-        arguments given (nothing is run), or else about the latest specialisation."""
+        """A printable report: which values are active and which are not, and why; what is saved
+        for the adjoint sweep, and in how many bytes; what was recompiled, and why.  It describes
+        the arguments given (nothing is executed), or without arguments the latest
+        specialisation."""
         from ..inspect.explain import explain
 
         specialiser = self._specialiser(self._mode)
@@ -268,8 +277,8 @@ class Function(_Slotted):
         return explain(self, specialiser, bound)
 
     def compile(self, /, *specs: Any, **named: Any) -> Any:
-        """Compiles ahead of the first call, for example arguments or for types such as
-        `"float64[:, :]"` (contiguous) and Numba's own; returns the object itself."""
+        """Compile before the first call, for example arguments, for types such as
+        `"float64[:, :]"` (contiguous), or for Numba types; returns the object itself."""
         read = functools.partial(signature_spec.example, self.__name__)
         pairs = [read(s) for s in specs]
         named_pairs = {k: read(v) for k, v in named.items()}
@@ -285,7 +294,7 @@ class Function(_Slotted):
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.find(bound, "python")[0]
 
-    def _not_yet(self) -> str:
+    def _no_code_message(self) -> str:
         name = python_comment(self.__name__)
         return (
             f"# {name} has not been called yet, so there is no code for it.\n"
@@ -320,7 +329,7 @@ class Function(_Slotted):
         kind = self._shared.target.kind
         if kind == "classmethod":
             return self._bound(owner if owner is not None else type(instance))
-        # As with functions and partials: what has its arguments already is not bound again.
+        # As for functions and partials: an object with bound arguments is not bound again.
         if instance is None or kind == "staticmethod" or self._prefix or self._fixed:
             return self
         return self._bound(instance)
@@ -331,27 +340,27 @@ class Function(_Slotted):
         return self._with((instance,), self._fixed)
 
     def _with(self, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Any:
-        """The same with other arguments given already."""
+        """A view of the same object with other bound arguments."""
         view = object.__new__(self._plain)
         vars(view).update(vars(self))
-        view._prefix, view._fixed, view._plan, view._quick = prefix, fixed, None, None
+        view._prefix, view._fixed, view._plan, view._first_stub = prefix, fixed, None, None
         return view
 
     @property
     def _plain(self) -> Any:
-        """The class, but for how its objects are called."""
+        """The class without the `__call__` override of `_stub_class`."""
         return type(self)._own_class or type(self)
 
     def _become_method(self) -> None:
-        """From now on the first parameter is `self`, which `wrt` does not count."""
+        """Treat the first parameter as `self`, which `wrt` does not count, from now on."""
         if not self._shared.method and not self._prefix:
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
-            self._plan = self._quick = None
+            self._plan = self._first_stub = None
             self.__class__ = self._plain
 
-    # ---- being a good object
+    # ---- Python protocols: signature, repr, copy, pickle
 
     __signature__ = _Signature()
 
@@ -360,7 +369,7 @@ class Function(_Slotted):
         return f"<s2s.{self._s2s_mode} of {name}{inspect.signature(self)}>"
 
     def _repr_html_(self) -> str | None:
-        """For notebooks: the function beside the code of its latest specialisation."""
+        """HTML for notebooks: the function beside the source of its latest specialisation."""
         entry = self._specialiser(self._mode).latest
         if entry is None:
             return None
@@ -371,7 +380,7 @@ class Function(_Slotted):
 
     @property
     def _numba_type_(self) -> Any:
-        """Lets Numba compile calls of this object inside the user's own `@njit` code."""
+        """The Numba type of this object, by which Numba compiles calls in users' `@njit` code."""
         from .numba_overload import type_of
 
         return type_of(self)
@@ -387,13 +396,13 @@ class Function(_Slotted):
         return self._with(copy.deepcopy(self._prefix, memo), copy.deepcopy(self._fixed, memo))
 
     @property
-    def _made_of(self) -> Any:
-        """What this object was made of."""
+    def _wrapped_function(self) -> Any:
+        """The function this object was created from; pickling refers to it by name."""
         return self._shared.target.function
 
     def __reduce__(self) -> Any:
         shared = self._shared
-        function = self._made_of
+        function = self._wrapped_function
         if _find(function.__module__, function.__qualname__) is not None:
             found = _find(function.__module__, function.__qualname__)
             same = isinstance(found, Function) and found._shared is shared
@@ -401,15 +410,15 @@ class Function(_Slotted):
                 return _find, (function.__module__, function.__qualname__)
             if same:
                 return _with_arguments, (found, self._prefix, self._fixed)
-            if isinstance(found, Function) and found._made_of is function:
+            if isinstance(found, Function) and found._wrapped_function is function:
                 arguments = (self._plain, found, shared.options, self._prefix, self._fixed)
                 return _remake, arguments
         return _remake, (self._plain, function, shared.options, self._prefix, self._fixed)
 
 
-def _called_by(cls: type[Function], call: Call) -> type[Function]:
-    """The class whose objects are called by a written-out call, without a frame in between; the
-    class itself if the call has a plan."""
+def _stub_class(cls: type[Function], call: Call) -> type[Function]:
+    """The subclass of `cls` whose `__call__` is the call stub, which saves one Python frame per
+    call; `cls` itself if the call has bytecode."""
     if call.method is None:
         return cls
     if call.cls is None:
@@ -443,7 +452,7 @@ class Gradient(Function):
         return {**trees, "value": out}, f"({gradients}, value[1])"
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], valued: bool) -> tuple[Any, Any]:
-        """The value, if it is asked for, and the gradients."""
+        """The value, if `valued`, and the gradients."""
         out = None
         if kwargs and "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
             kwargs = dict(kwargs)
@@ -465,7 +474,7 @@ class Gradient(Function):
         if changes:
             entry.settle(bound, results)
         if given is None:
-            self._write_call(entry, bound, backend)
+            self._make_call_stub(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)
 
     @property
@@ -483,7 +492,7 @@ class Gradient(Function):
             has_aux=self._shared.options.has_aux,
             skipped=max(len(self._shared.target.prefix), int(self._shared.method)),
         )
-        return self._with_given(derived)
+        return self._bind_given(derived)
 
     def __repr__(self) -> str:
         wrt = self._specialiser("vjp").wrt
@@ -506,7 +515,7 @@ class ValueAndGradient(Gradient):
 
 
 def unwrap(target: Any) -> bind_arguments.Target:
-    """The function behind what is to be compiled, which may be derived from another."""
+    """The plain function behind a callable to compile, which may be an s2s object itself."""
     if isinstance(target, bind_arguments.Target):
         return target
     if isinstance(target, Function):
@@ -533,7 +542,7 @@ def _find(module: str, qualname: str) -> Any:
         except ImportError:
             return None
     for part in qualname.split("."):
-        # vars() sees what a class holds, before __get__ binds it
+        # vars() gives the class attribute itself, without __get__ binding it
         holder = vars(found) if hasattr(found, "__dict__") else {}
         found = holder.get(part, getattr(found, part, None))
         if isinstance(found, (staticmethod, classmethod)):
@@ -558,7 +567,7 @@ def _remake(
     return cls(target, options)
 
 
-# ---------------------------------------------------------------- the functions themselves
+# ---------------------------------------------------------------- the transforms
 
 
 def options_of(
@@ -588,7 +597,7 @@ def grad(
     backend: str | None = None,
     parallel: bool | None = None,
 ) -> Any:
-    """The gradient of a function that returns a number.
+    """The gradient of a function that returns a scalar.
 
     Use it as a decorator, bare or with arguments, or on an existing function: a plain or
     `@numba.njit` function, a method, a `functools.partial`.
@@ -598,17 +607,17 @@ def grad(
         of its argument.
     has_aux: the function returns `(value, aux)`; the gradient object returns
         `(gradient, aux)`.
-    static_argnames: arguments that are part of the program: each value is compiled anew.
-    boundscheck: whether indices are checked where they cannot be proven right.
+    static_argnames: arguments that are compile-time constants: each new value is compiled anew.
+    boundscheck: whether indices are checked where they cannot be proven to be in bounds.
     backend: "numba", "njit", "native", "loops" or "python"; by default `S2S_BACKEND` or "numba".
     parallel: whether loops with independent iterations run on several threads: by default those
-        that are long enough to be sure that it pays, with True wherever it may.  The result is the
-        same to the last bit for any number of threads.
+        that are long enough to be certainly profitable, with True all that may be profitable.  The
+        result is the same to the last bit for any number of threads.
 
     The object returned also takes `out=`, buffers for the gradients.
 
-    In a function with a `GradientTape` in its body the tape says what is differentiated: it is
-    compiled as by `function`.
+    If the function contains a `GradientTape`, the tape determines what is differentiated, and the
+    function is compiled as by `function`.
     """
     options = options_of(
         0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend, parallel
@@ -673,5 +682,5 @@ def make(cls: Any, function: Any, options: Options) -> Any:
 
 
 for _transform in (function, grad, value_and_grad):
-    # The names by which compiled functions know what to do when they call these.
+    # The names by which the compiler recognises calls of these transforms.
     _transform._s2s_transform = _transform.__name__  # type: ignore[attr-defined]

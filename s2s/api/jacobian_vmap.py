@@ -1,4 +1,4 @@
-"""Many directions or elements at once: `jacobian`, `hessian`, `vmap`."""
+"""Batched derivatives and vectorisation: `jacobian`, `hessian`, `vmap`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .functions import options_of
 
 
 class Jacobian(Derivative):
-    """All derivatives of all results; see `jacobian`."""
+    """The Jacobian of a function, compiled; see `jacobian`."""
 
     _s2s_mode = _kind = "jacobian"
 
 
 class Hessian(Derivative):
-    """All second derivatives; see `hessian`."""
+    """The Hessian of a function, compiled; see `hessian`."""
 
     _s2s_mode = _kind = "hessian"
 
 
 class Vmap(Derivative):
-    """A function of many elements; see `vmap`."""
+    """A function vectorised over a batch axis; see `vmap`."""
 
     _s2s_mode = _kind = "vmap"
     _uses_wrt = False
@@ -50,8 +50,8 @@ def jacobian(
     Results and arguments may be containers: the Jacobian then has the structure of the
     result, and in it that of the argument, with one block for each pair.
 
-    mode: "forward" pushes one direction per entry of the argument, "reverse" pulls one per
-        entry of the result, all in one sweep; by default whichever is fewer.
+    mode: "forward" propagates one tangent per entry of the argument, "reverse" one cotangent per
+        entry of the result, all in one sweep; by default the mode with fewer of them.
 
     The other arguments are those of `grad`.
     """
@@ -72,11 +72,11 @@ def hessian(
     backend: str | None = None,
     parallel: bool | None = None,
 ) -> Any:
-    """The second derivatives of a function that returns a number (forward over reverse).
+    """The Hessian of a function that returns a scalar (forward over reverse).
 
     By an argument of shape `a` it has shape `a + a`.  With a tuple `wrt`, or an argument that
     is a container, it has one block for each pair: `hessian[i][j]`.  The arguments are those
-    of `grad`.  `hvp` multiplies with it without making it.
+    of `grad`.  `hvp` gives Hessian-vector products without forming the Hessian.
     """
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     return _make(Hessian, function, options, ())
@@ -94,14 +94,14 @@ def vmap(
     backend: str | None = None,
     parallel: bool | None = None,
 ) -> Any:
-    """A function of one element, for many: array operations run on all of them at once, and
-    where elements take different branches a loop runs over them.
+    """A function of one element, vectorised over a batch axis: array operations run on the whole
+    batch at once; where elements take different branches, a loop runs over the batch.
 
-    in_axes: the axis of the arguments along which the elements lie: one for all arguments
-        (numbers, which have no axis, are then common to all elements), or a tuple with an axis
-        or None for each, or a dict by the names of parameters.  None makes an argument common
-        to all.  For a container the axes may be a container of the same structure.
-    out_axes: where the elements lie in the results; a structure of axes for several.
+    in_axes: the batch axis of the arguments: one axis for all arguments (scalars, which have no
+        axis, are then shared by all elements), or a tuple with an axis or None for each argument,
+        or a dict by parameter name.  None means that an argument is not batched.  For a container
+        the axes may be a container of the same structure.
+    out_axes: the batch axis of the results; a structure of axes for several results.
 
     The other arguments are those of `grad`.
     """

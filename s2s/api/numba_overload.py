@@ -1,12 +1,11 @@
-"""Gradients inside the user's own `@njit` code, `prange` included.
+"""Numba overloads: s2s functions called inside users' `@njit` code, `prange` included.
 
-Numba asks an object for its type; ours answers with the type of a function that has an
-`@overload`.  When Numba meets a call of it, the kernel is compiled for the types at hand and
-for all sizes, and a small function is written that makes the buffers, calls the kernel and
-puts the results together.
+The Numba type of an s2s object (`_numba_type_`) is the type of a function that has an `@overload`.
+When Numba resolves a call of it, the kernel is compiled for the argument types and for all sizes,
+and a wrapper is generated that allocates the buffers, calls the kernel and assembles the results.
 
-Numbers and arrays that the function reads from globals and closures are constants there, as
-they are everywhere in Numba: frozen when the `@njit` function is compiled.
+Scalars and arrays that the function reads from globals and closures are constants in `@njit` code,
+as everywhere in Numba: frozen when the `@njit` function is compiled.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Function(Protocol):
-    """What is needed of an s2s function (`s2s.api.functions`)."""
+    """The interface of an s2s function that this module uses (`s2s.api.functions`)."""
 
     __name__: str
     _shared: Any
@@ -47,7 +46,7 @@ class Function(Protocol):
 
 
 def type_of(function: Function) -> Any:
-    """The Numba type of an s2s object: that of a function backed by an overload."""
+    """The Numba type of an s2s object: the type of a function with an overload."""
     shared = function._shared
     if shared.numba_type is None:
         with making("numba"):
@@ -77,7 +76,7 @@ def _make_type(function: Function) -> Any:
     exec(text, space)
     overload(stub, strict=False, jit_options={"nogil": True})(space["resolve"])
     context: Any = cpu_target.typing_context
-    context.refresh()  # so that it knows of the overload just declared
+    context.refresh()  # registers the overload just declared
     return context.resolve_value_type(stub)
 
 
@@ -92,7 +91,7 @@ def _signature(function: Function) -> inspect.Signature:
 
 
 def _header(signature: inspect.Signature, space: dict[str, Any]) -> str:
-    """The parameters as text, annotations dropped, defaults by name."""
+    """The parameter list as source, without annotations, with defaults by name."""
     parts = []
     for p in signature.parameters.values():
         if p.default is p.empty:
@@ -107,17 +106,17 @@ def _header(signature: inspect.Signature, space: dict[str, Any]) -> str:
 
 
 def implement(function: Function, types: tuple[Any, ...]) -> Callable[..., Any]:
-    """What Numba compiles in place of a call with arguments of these types."""
+    """The implementation that Numba compiles for a call with arguments of these types."""
     specialiser = function._specialiser(function._mode)
     args = tuple(_example(specialiser, n, t) for n, t in zip(specialiser.binder.names, types))
     compiled = specialiser.translate(specialiser.describe(args), None)
     if compiled.object_guards and any(g.path[0][0] == "arg" for g in compiled.object_guards):
         raise UnsupportedError(f"{function.__name__}: objects cannot be passed inside @njit")
-    return _write(function, specialiser, compiled)
+    return _generate_implementation(function, specialiser, compiled)
 
 
 def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
-    """A value of a Numba type, which the specs are read off."""
+    """An example value of a Numba type, from which the specs are computed."""
     from numba import types
 
     if not isinstance(type_, types.Type):  # a default
@@ -128,13 +127,15 @@ def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
         return type_.literal_value
     if isinstance(type_, types.NoneType):
         return None
-    if isinstance(type_, types.Function):  # another function: not known as an object here
+    if isinstance(type_, types.Function):  # a function argument: Numba passes only its type
         raise UnsupportedError(f"{name} of {specialiser.name}: functions cannot be passed in @njit")
     value = signature_spec.of_numba(specialiser.name, type_)
     return np.asfortranarray(value) if getattr(type_, "layout", "") == "F" else value
 
 
-def _write(function: Function, specialiser: Specialiser, compiled: Compiled) -> Callable[..., Any]:
+def _generate_implementation(
+    function: Function, specialiser: Specialiser, compiled: Compiled
+) -> Callable[..., Any]:
     has_aux = specialiser.options.has_aux
     kernel = build_whole(compiled.lowered, compiled.entry, None)
     space: dict[str, Any] = {"np": np, "kernel": kernel}
@@ -179,7 +180,7 @@ def _path_text(path: Path) -> str:
 
 
 def _results(compiled: Compiled, buffers: dict[int, str]) -> list[str]:
-    """The text of each of the kernel's results."""
+    """The source expression of each of the kernel's results."""
     texts = []
     for i, type_ in enumerate(compiled.result_types):
         if i in buffers:

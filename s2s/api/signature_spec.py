@@ -1,4 +1,4 @@
-"""Type specifications for compiling ahead: `"float64[:, :]"`, Numba types, or examples."""
+"""Type specifications of `compile`: `"float64[:, :]"`, Numba types, or example values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALIASES = {"float": "float64", "int": "int64"}
 
 
 def example(function: str, spec: Any) -> tuple[Any, bool]:
-    """A value of the type that `spec` means, and whether its sizes mean nothing."""
+    """An example value of the type that `spec` denotes, and whether its sizes are placeholders."""
     if isinstance(spec, str):
         return _of_text(function, spec), True
     if type(spec).__module__.startswith("numba."):
@@ -42,7 +42,7 @@ def _of_text(function: str, text: str) -> Any:
 
 
 def scalar(name: str, dtype: np.dtype[Any]) -> Any:
-    """float64 and int64 are what Python's own numbers are; others are NumPy's."""
+    """An example scalar: a Python float or int for float64 and int64, else a NumPy scalar."""
     if name in ("float64", "float"):
         return 1.0
     if name in ("int64", "int"):
@@ -61,7 +61,7 @@ def _array(dtype: Any, ndim: int, layout: str, writeable: bool = True) -> np.nda
 
 
 def of_numba(function: str, type_: Any) -> Any:
-    """A value of a Numba type."""
+    """An example value of a Numba type."""
     from numba import types
     from numba.np.numpy_support import as_dtype
 

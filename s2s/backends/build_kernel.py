@@ -1,7 +1,7 @@
-"""From the text of a kernel to machine code, by way of the cache.
+"""Lowered source to machine code through Numba, with caching.
 
-The text becomes a module whose name holds its hash, and what Numba makes of it is kept
-(`s2s.codegen.numba_bridge.numba_cache`).
+The source becomes a Python module whose name contains its hash.  The machine code that Numba
+generates is stored on disk (`s2s.codegen.numba_bridge.numba_cache`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..runtime import integer_powers, locks
 
 def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
     """The Numba dispatcher of a kernel for one signature.  It takes the parameters and returns all
-    results.  Before it does anything it raises `Overlap` if a written array may overlap with
+    results.  Before any other effect it raises `Overlap` if a written array may overlap with
     another, and `Misfit` if a guard on sizes does not hold."""
     offer(lowered)
     text = lowered + entry_text(lowered, name, entry)
@@ -45,14 +45,14 @@ def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> 
 
 
 def build_whole(lowered: str, name: str, signature: tuple[Any, ...] | None) -> Any:
-    """The lowered text compiled by plain `numba.njit`: for one signature, or for any if it is
-    None.  It takes the kernel's buffers as arguments."""
+    """The lowered source compiled by plain `numba.njit`: for one signature, or lazily for any if it
+    is None.  The dispatcher takes the kernel's buffers as arguments."""
     tell_numba(lowered)
     module_name = _module_name(lowered, str(signature))
     if module_name not in _built:
         kernel = _whole(load(module_name, lowered), name)
         if signature is not None:
-            with _failing_as_internal():
+            with _as_internal_error():
                 kernel.compile(signature)
             kernel.disable_compile()
         _built[module_name] = kernel
@@ -60,14 +60,15 @@ def build_whole(lowered: str, name: str, signature: tuple[Any, ...] | None) -> A
 
 
 def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
-    """A kernel to be compiled for arguments of certain types (`codegen.value_types`)."""
+    """The input of `s2s.codegen` for a kernel with arguments of the types `kinds`
+    (`codegen.value_types`)."""
     from ..codegen.kernel_module import Source
     from ..codegen.syntax_helpers import named
 
     module = types.ModuleType(f"{PREFIX}{entry}")
     tree = ast.parse(lowered)
     function = named(tree, entry)
-    tree.body.remove(function)  # which nothing else calls
+    tree.body.remove(function)  # no helper calls it
     exec(compile(tree, module.__name__, "exec"), vars(module))
 
     def prepare() -> None:
@@ -75,12 +76,12 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
         jit_helpers(module, entry)
 
     if "rt.prange(" in lowered:
-        _offer_threads()
+        _add_thread_pool_symbol()
     return Source(function, vars(module), kinds, prepare, OPTIONS)
 
 
 def tell_numba(lowered: str) -> None:
-    """Registers with Numba what lowered code calls."""
+    """Register the run-time functions that lowered code calls with Numba."""
     offer(lowered)
     from ..kernels_numba import scalar  # noqa: F401
 
@@ -90,20 +91,20 @@ def tell_numba(lowered: str) -> None:
         from ..kernels_numba import linalg  # noqa: F401
     if "rt.draws." in lowered:
         from ..kernels_numba import random  # noqa: F401
-    quieten()
+    suppress_numba_warnings()
 
 
 def offer(lowered: str) -> None:
-    """Tells LLVM of the functions that machine code of lowered code calls."""
+    """Add the symbols that the machine code of lowered code calls to LLVM."""
     locks.hold_compiler_lock()
     if "rt.prange(" in lowered:
-        _offer_threads()
+        _add_thread_pool_symbol()
     if "**" in lowered or "pow" in lowered:
         integer_powers.offer()
     gemm_library.offer(lowered)
 
 
-def _offer_threads() -> None:
+def _add_thread_pool_symbol() -> None:
     import llvmlite.binding as llvm
 
     from ..runtime import thread_pool
@@ -111,12 +112,12 @@ def _offer_threads() -> None:
     llvm.add_symbol(thread_pool.NAME, thread_pool.address())
 
 
-# Kernels are deduplicated by the hash of their text, which is in the name of their module.
+# Kernels by module name, which contains the hash of the source: equal kernels are compiled once.
 _built: dict[str, Any] = {}
 
 
 @contextmanager
-def _failing_as_internal() -> Iterator[None]:
+def _as_internal_error() -> Iterator[None]:
     try:
         yield
     except CacheError:
@@ -138,7 +139,7 @@ def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], e
         function = getattr(module, call)
         return keep_code(dispatcher(function, WRAPPED, library), function)
 
-    with _failing_as_internal():
+    with _as_internal_error():
         kernels = (empty(CALL, not alone), empty(CALL_WHOLE, True))
         kept = (k for k in kernels if k.load(signature))
         kernel = next(kept, None) or _compiled(module, text, name, signature, entry, empty, alone)
@@ -155,8 +156,9 @@ def _compiled(
     empty: Callable[[str, bool], Any],
     alone: bool,
 ) -> Any:
-    """The first of these that the text allows: all of it our own machine code in a Numba function,
-    if it may stand `alone`, our own with calls of Numba's functions, or all of it Numba's."""
+    """Compile with the first variant that the source allows: code generated by s2s inside a Numba
+    function whose target has none of Numba's functions (if `alone`); the same with calls of Numba's
+    functions; or the whole kernel compiled by Numba."""
     import numba
 
     from ..codegen.kernel_module import pays
@@ -170,7 +172,7 @@ def _compiled(
     for i in entry.tabled:
         setattr(module, f"{ARRAY}_{i}", numba_intrinsic.from_table(entry, i))
 
-    def tried(kernel: Any, body: Any) -> Any:
+    def try_compile(kernel: Any, body: Any) -> Any:
         setattr(module, BODY, body)
         try:
             with compiling(reduce_strength):
@@ -180,7 +182,7 @@ def _compiled(
         except Exception as error:
             if type(kernel) is not KernelDispatcher:
                 raise
-            return NeedsNumba(error)  # for something that its target does not know
+            return NeedsNumba(error)  # the target of KernelDispatcher lacks something
         return kernel
 
     def refuse() -> None:
@@ -192,16 +194,16 @@ def _compiled(
 
     made: Any = NeedsNumba()
     if alone:
-        made = tried(
+        made = try_compile(
             empty(CALL, False), numba_intrinsic.body(text, name, vars(module), entry, refuse)
         )
     if isinstance(made, NeedsNumba):
-        made = tried(
+        made = try_compile(
             empty(CALL, True), numba_intrinsic.body(text, name, vars(module), entry, prepare)
         )
     if isinstance(made, Unsupported):
         prepare()
-        made = tried(empty(CALL_WHOLE, True), numba.njit(getattr(module, name), **BY_NUMBA))
+        made = try_compile(empty(CALL_WHOLE, True), numba.njit(getattr(module, name), **BY_NUMBA))
     if isinstance(made, Exception):
         raise made
     return made
@@ -217,7 +219,7 @@ def _whole(module: types.ModuleType, entry: str) -> Any:
 
 
 def _module_name(lowered: str, signature: str) -> str:
-    """The name of a kernel's module, which says all that its machine code depends on."""
+    """The name of a kernel's module: a hash of everything its machine code depends on."""
     data = lowered.encode()
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
     key = store.digest(store.platform_key(), spelled(BY_NUMBA), signature, whose, data)
@@ -225,7 +227,8 @@ def _module_name(lowered: str, signature: str) -> str:
 
 
 def load(name: str, text: str) -> types.ModuleType:
-    """The module of a kernel.  Numba finds it by name when it loads machine code."""
+    """Execute the source of a kernel as a module.  It is registered in `sys.modules`, where Numba
+    looks it up by name when it loads machine code from the cache."""
     module = types.ModuleType(name)
     file = f"<{name}>"
     linecache.cache[file] = len(text), None, text.splitlines(True), file
@@ -235,7 +238,8 @@ def load(name: str, text: str) -> types.ModuleType:
 
 
 def jit_helpers(module: types.ModuleType, entry: str) -> None:
-    """Compiles the functions the entry calls as part of it: only the entry is cached."""
+    """Make the helper functions of a module Numba functions, compiled as part of the entry: only
+    the entry is cached."""
     import numba
 
     for name, value in list(vars(module).items()):
@@ -244,8 +248,8 @@ def jit_helpers(module: types.ModuleType, entry: str) -> None:
                 setattr(module, name, numba.njit(value, **BY_NUMBA))
 
 
-def quieten() -> None:
-    """Numba's advice on performance is for people who write the code it compiles."""
+def suppress_numba_warnings() -> None:
+    """Suppress Numba's performance warnings for generated code: users cannot act on them."""
     from numba.core.errors import NumbaWarning
 
     warnings.filterwarnings("ignore", category=NumbaWarning, module=rf".*{PREFIX}")

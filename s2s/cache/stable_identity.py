@@ -1,7 +1,8 @@
-"""What things are, in a way that another process can compare.
+"""Process-independent keys of functions, classes and objects, which another process can compare.
 
-A function is its file and code, a class its name and the files of it and its bases.  An object is
-its class, and which of the others it is: what it holds is asked for by paths, one by one.
+The key of a function is its file and code; that of a class is its name and the files of it and its
+bases.  The key of an object is its class, and its number among the objects of a record: its
+contents are covered by separate guards, one per access path.
 """
 
 from __future__ import annotations
@@ -23,25 +24,28 @@ from ..transforms.frontend.pytree import is_constant_module
 from . import store
 
 _PLAIN = (int, float, bool, complex, str, bytes, type(None), np.dtype, type(Ellipsis))
-# What a class that is written in Python has in it, and what one that is not has as well.
-_OF_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__", "__slots__")
-_FOREIGN = (
+# Attributes that every class has.  `_C_DESCRIPTORS`: types of attributes found only in classes that
+# are implemented in C, or derive from one.
+_COMMON_ATTRIBUTES = ("__dict__", "__weakref__", "__doc__", "__module__", "__slots__")
+_C_DESCRIPTORS = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType,
 )  # fmt: skip
 
 
 class Unstorable(Exception):
-    """Something that means nothing in another process."""
+    """Raised for a value that another process cannot identify, or that does not match there."""
 
 
 def kind_of(known: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Of what `meant` gives: what it is, but not which."""
+    """The part of a key returned by `meant` that identifies the class, without the object's
+    number."""
     return known[:2] if known[0] in ("object", "list", "dict") else known
 
 
 class Met:
-    """Objects in the order in which they were met, by which it is told who is whom."""
+    """Numbers objects in the order of their first occurrence, so that aliasing can be compared
+    between processes.  It keeps the objects alive, so that ids are not reused."""
 
     def __init__(self) -> None:
         self.numbers: dict[int, int] = {}
@@ -53,7 +57,7 @@ class Met:
 
 
 def meant(guard: ObjectGuard, met: Met) -> Any:
-    """What a guard expects."""
+    """The process-independent key of what a guard expects."""
     value = guard.expected
     if guard.kind == "function":
         return identity(value)
@@ -79,7 +83,8 @@ def meant(guard: ObjectGuard, met: Met) -> Any:
 
 
 def _name_in_library(value: Any) -> tuple[str, str] | None:
-    """Where a function or class of a library is found; ufuncs do not know it themselves."""
+    """Module and name of a function or class of a library; NumPy and SciPy are searched, since
+    ufuncs have no `__module__`."""
     name = getattr(value, "__name__", "")
     for module in (getattr(value, "__module__", None), "numpy", "scipy.special"):
         if is_constant_module(sys.modules.get(module or "")):
@@ -89,16 +94,20 @@ def _name_in_library(value: Any) -> tuple[str, str] | None:
 
 
 def is_of_python(cls: type) -> bool:
-    """Whether a class is written in Python: what its objects hold is then told by paths alone."""
+    """Whether a class is implemented in Python: guards on access paths then cover the whole state
+    of its objects."""
     bases = (b for b in cls.__mro__ if b not in (object, threading.local))
-    return not any(isinstance(v, _FOREIGN) for base in bases for v in _own(base))
+    return not any(isinstance(v, _C_DESCRIPTORS) for base in bases for v in _own_attributes(base))
 
 
-def _own(cls: type) -> list[Any]:
-    return [v for name, v in vars(cls).items() if name not in _OF_PYTHON and name != "__hash__"]
+def _own_attributes(cls: type) -> list[Any]:
+    return [
+        v for name, v in vars(cls).items() if name not in _COMMON_ATTRIBUTES and name != "__hash__"
+    ]
 
 
 def check_plain(value: Any) -> None:
+    """Raise `Unstorable` unless a value can be compared between processes by itself."""
     if isinstance(value, (tuple, list)):
         for v in value:
             check_plain(v)
@@ -116,7 +125,7 @@ def check_plain(value: Any) -> None:
 
 
 def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
-    """What a plain function is, in a way that another process can compare."""
+    """The process-independent key of a plain function, or of an s2s object."""
     function = getattr(function, "_derivation", function)  # an s2s object
     if isinstance(function, Derived):
         how = (function.wrt, function.single, function.has_aux, function.options)
@@ -129,7 +138,7 @@ def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
             check_plain(value)
     code = function.__code__
     where = (function.__module__, function.__qualname__, code.co_firstlineno)
-    made = getattr(function, "_s2s_source", None)  # a function made from part of another
+    made = getattr(function, "_s2s_source", None)  # a function generated from part of another
     text = "" if made is None else store.digest(ast.dump(made.node, include_attributes=True))
     return (*where, file_hash(code.co_filename), _code_hash(code), text, repr(given))
 
@@ -143,7 +152,8 @@ def _code_hash(code: types.CodeType) -> str:
 
 
 def class_key(cls: type) -> tuple[Any, ...]:
-    """A class by name and by the files of it and its bases, whose methods may be inlined."""
+    """The process-independent key of a class: its name, and the hashes of the files of it and its
+    bases, whose methods may be inlined."""
     found: list[Any] = [cls.__module__, cls.__qualname__]
     for base in cls.__mro__:
         module = sys.modules.get(base.__module__)

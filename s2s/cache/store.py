@@ -1,14 +1,14 @@
-"""The directory in which compiled code is kept between processes, and the files in it.
+"""The on-disk cache: the directory of compiled code, and the files in it.
 
-What lies there is executed, so everything is checked before it is used: the directory and each
-file belong to this user or to root, and nobody else can write to them; each file carries a seal
-of its name and its content.  Files are named by a hash of all that their content depends on,
-written to a temporary name and moved into place, and never changed afterwards; so any number of
-processes can share them, and one that is killed leaves nothing half written behind.
+The files are executed, so everything is checked before use: the directory and each file belong to
+this user or to root, and no other user can write to them; each file carries a seal, a digest of its
+name and content.  The name of a file is a hash of everything its content depends on.  A file is
+written under a temporary name, renamed atomically, and never changed afterwards; so any number of
+processes can share the cache, and a killed process leaves no partial entry.
 
-A directory is used only if it carries our marker, which an empty directory gets.  One that holds
-something else is left alone: a subdirectory of it is used.  A directory that is read-only is used
-as it is.  Where no directory can be made, s2s works without a lasting cache.
+A directory is used only if it contains the s2s marker, which is created in an empty directory.  In
+a directory with other files, a subdirectory is used.  A read-only directory is used as it is.  If
+no directory can be created, s2s works without a persistent cache.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from typing import Any
 from ..errors import CacheError
 from ..transforms.runtime import special_functions
 
-MARKER = ".s2s-cache"  # the file that marks a directory as ours
-SUBDIRECTORY = "s2s-cache"  # used in a directory that holds files of others
+MARKER = ".s2s-cache"  # the file that marks a cache directory
+SUBDIRECTORY = "s2s-cache"  # used in a directory that contains other files
 ABOUT = "This directory holds code compiled by s2s. `s2s cache clear` empties it.\n"
-KINDS = ("kernel", "numba", "runtime", "specialisation")  # how the names of entries begin
+KINDS = ("kernel", "numba", "runtime", "specialisation")  # the prefixes of entry names
 _ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})_[0-9a-f]{{32}}")
-_UNFINISHED = re.compile(rf"\.new-({_ENTRY.pattern})-\w+")
-_SEAL = 32  # characters of a digest
+_TEMPORARY = re.compile(rf"\.new-({_ENTRY.pattern})-\w+")
+_SEAL_LENGTH = 32  # characters of a digest
 
 
 def directory() -> Path:
     """The cache directory: `S2S_CACHE_DIR`, or `s2s` in the user's cache directory; a temporary
-    one if that cannot be made.  It raises CacheError if the chosen one is not safe to use."""
+    one if that cannot be created.  Raises CacheError if `S2S_CACHE_DIR` is not safe to use."""
     chosen = os.environ.get("S2S_CACHE_DIR")
     try:
         path = Path(chosen).expanduser().absolute() if chosen else user_directory()
@@ -60,7 +60,7 @@ def directory() -> Path:
 
 
 def user_directory() -> Path:
-    """Where the platform wants caches; RuntimeError if the user has no home directory."""
+    """The platform's directory for caches; RuntimeError if the user has no home directory."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
         return (Path(base) if base else Path.home() / "AppData" / "Local") / "s2s" / "Cache"
@@ -76,7 +76,7 @@ temporary: dict[Path, str] = {}
 
 @functools.cache
 def temporary_directory(trouble: str) -> Path:
-    """A private directory for this process.  If there is no place for one either, a path at which
+    """A private directory for this process.  If that cannot be created either, a path at which
     nothing can be read or written."""
     import atexit
     import shutil
@@ -89,27 +89,28 @@ def temporary_directory(trouble: str) -> Path:
         path = Path(os.devnull) / "s2s"
     temporary[path] = trouble
     owner = os.getpid()
-    # A forked child shares the directory and must not take it away from its parent.
+    # A forked child shares the directory and must not delete it.
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
     return path
 
 
 def prepare(path: Path) -> str:
-    """Make and mark the directory if it is missing or empty.  Returns why it must not be used, or
-    an empty text; raises OSError if it cannot be made or read."""
+    """Create and mark the directory if it is missing or empty.  Returns the reason why it must not
+    be used, or an empty string; raises OSError if it cannot be created or read."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
         return "it is not a directory"
-    trouble = _trouble(path.stat())
+    trouble = _safety_problem(path.stat())
     if not trouble and not (path / MARKER).exists():
         _mark(path)
     return trouble
 
 
-def _trouble(status: os.stat_result) -> str:
-    """Why a file or directory is not safe to use: someone else could have written it.  Root can
-    write anywhere, so what belongs to root is as safe as anything: the cache of an image."""
+def _safety_problem(status: os.stat_result) -> str:
+    """The reason why a file or directory is not safe to use: another user could have written it.
+    Root can write anywhere, so files of root, such as a cache in a container image, are
+    accepted."""
     if os.name == "posix":
         if status.st_uid not in (os.geteuid(), 0):
             return "it belongs to another user"
@@ -119,8 +120,9 @@ def _trouble(status: os.stat_result) -> str:
 
 
 def _holds_other_files(path: Path) -> bool:
-    """Whether a directory is not empty and not ours.  The marker is written before anything else:
-    looked for after listing, it is seen although another process is just making the directory."""
+    """Whether a directory is not empty and has no marker.  The marker is the first file written;
+    the test for it comes after the listing, so a directory that another process is just creating is
+    recognised."""
     try:
         with os.scandir(path) as found:
             empty = next(found, None) is None
@@ -134,7 +136,7 @@ def _mark(path: Path) -> None:
         file = open(path / MARKER, "x", encoding="utf-8")
     except FileExistsError:  # another process was faster
         return
-    with contextlib.suppress(OSError), file:  # its name is enough, on a disk that is full
+    with contextlib.suppress(OSError), file:  # on a full disk, the name is sufficient
         file.write(ABOUT)
 
 
@@ -142,39 +144,39 @@ def _mark(path: Path) -> None:
 
 
 def keep(path: Path, value: Any) -> None:
-    """Write a value under its seal.  Nothing happens in a directory that is read-only."""
+    """Write a value with its seal.  No effect in a read-only directory."""
     if not os.access(path.parent, os.W_OK):
         return
     data = pickle.dumps(value, protocol=4)
     try:
         _write(path, _seal(path.name) + _seal(path.name, data) + data)
-    except OSError as error:  # the disk is full, for instance; a cache is never worth an error
+    except OSError as error:  # for example a full disk: a failure of the cache must not be an error
         warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
 
 
 def fetch(path: Path) -> Any:
-    """A value that was kept; None if there is none, it was damaged or renamed, others could have
-    written it, or a class it names is gone."""
+    """A stored value; None if there is none, it was damaged or renamed, another user could have
+    written it, or a class it refers to no longer exists."""
     content = _read_entry(path, -1)
     if content is None or not content.startswith(_seal(path.name)):
         return None
-    seal, data = content[_SEAL : 2 * _SEAL], content[2 * _SEAL :]
+    seal, data = content[_SEAL_LENGTH : 2 * _SEAL_LENGTH], content[2 * _SEAL_LENGTH :]
     if seal != _seal(path.name, data):
         return None
     try:
         return pickle.loads(data)
-    except Exception:  # a class it names
+    except Exception:  # a class it refers to is gone
         return None
 
 
 def is_ours(path: Path) -> bool:
-    """Whether we wrote a file: its name is that of an entry, whole or unfinished, and its content
-    begins with the seal of that name.  A process that was killed may leave an empty one."""
-    unfinished = _UNFINISHED.fullmatch(path.name)
+    """Whether s2s wrote a file: its name is that of a complete or temporary entry, and its content
+    begins with the seal of that name.  A killed process may leave an empty temporary file."""
+    unfinished = _TEMPORARY.fullmatch(path.name)
     name = unfinished[1] if unfinished else path.name
     if not _ENTRY.fullmatch(name):
         return False
-    content = _read_entry(path, _SEAL)
+    content = _read_entry(path, _SEAL_LENGTH)
     return content == _seal(name) or (content == b"" and unfinished is not None)
 
 
@@ -183,7 +185,7 @@ def _seal(name: str, *data: bytes) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a whole file in place at once."""
+    """Write a file atomically: to a temporary name, then rename."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".new-{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -194,18 +196,18 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-# A link is not followed, and a pipe does not block.
+# Do not follow symbolic links, and do not block on a pipe.
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OPEN |= getattr(os, "O_BINARY", 0)
 
 
 def _read_entry(path: Path, size: int) -> bytes | None:
-    """The first bytes of a plain file, or all if `size` is -1; None if others could have written
-    it.  What is checked is the file that was opened, whatever has its name by then."""
+    """The first bytes of a regular file, or all if `size` is -1; None if another user could have
+    written it.  The check is on the open file descriptor, so replacing the file has no effect."""
     try:
         with open(os.open(path, _OPEN), "rb") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or _trouble(status):
+            if not stat.S_ISREG(status.st_mode) or _safety_problem(status):
                 return None
             return file.read(size)
     except OSError:
@@ -230,21 +232,21 @@ def digest(*parts: str | bytes) -> str:
     return h.hexdigest()[:32]
 
 
-# The folders whose code decides what the machine code of a kernel is.
-_WRITERS = ("backends", "codegen", "kernels", "kernels_numba", "runtime")
+# The folders whose source determines the machine code of a kernel.
+_CODEGEN_FOLDERS = ("backends", "codegen", "kernels", "kernels_numba", "runtime")
 
 
 @functools.cache
 def platform_key() -> str:
-    """Everything besides the text of a kernel that its machine code depends on."""
+    """A hash of everything besides the source of a kernel that its machine code depends on."""
     import llvmlite.binding as llvm
     import numpy as np
 
     package = Path(__file__).parents[1]
-    code = [path for folder in _WRITERS for path in (package / folder).rglob("*.py")]
+    code = [path for folder in _CODEGEN_FOLDERS for path in (package / folder).rglob("*.py")]
     code += Path(special_functions.__file__).parent.glob("*.py")
     kernels = [path.read_bytes() for path in sorted(code)]
-    # Numba compiles for the named target where these are set, and for this machine otherwise.
+    # Numba compiles for the CPU named by these variables, and for the host CPU otherwise.
     cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES")
     return digest(
@@ -262,8 +264,8 @@ def platform_key() -> str:
 
 
 def version(package: str) -> bytes:
-    """What tells versions of a package apart; importing it may take long."""
-    found = PathFinder.find_spec(package)  # also for what is in the middle of being imported
+    """Data that identifies the version of a package, without importing it, which may be slow."""
+    found = PathFinder.find_spec(package)  # also works for a package that is being imported
     if found is None or found.origin is None:
         return b""
     files = (Path(found.origin).with_name(name) for name in ("_version.py", "version.py"))

@@ -1,5 +1,5 @@
-"""Which back end runs a call: what the program asks for, or `S2S_BACKEND`, or the default.
-`s2s.backends.backends` says what each of them is."""
+"""The back end of a call: the one the program requests, or `S2S_BACKEND`, or the default.
+`s2s.backends.backends` describes each of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from ..errors import ValueError_
 
 BACKENDS = ("numba", "njit", "native", "loops", "python")
-COMPILED = ("numba", "njit", "native")  # those that make machine code
+COMPILED = ("numba", "njit", "native")  # those that generate machine code
 DEFAULT = "numba"
 
-# Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
+# A lookup in os.environ takes longer than a small kernel; a lookup in its raw dict does not.
 environment: Any = getattr(os.environ, "_data", os.environ) if os.name == "posix" else os.environ
 VARIABLE: Any = "S2S_BACKEND" if environment is os.environ else b"S2S_BACKEND"
 
 
 def choose_backend(chosen: str | None) -> str:
-    """The back end for a call; `chosen` is the one that the program asks for."""
+    """The back end for a call; `chosen` is the one that the program requests, or None."""
     if chosen is not None:
         return chosen
     if VARIABLE not in environment:

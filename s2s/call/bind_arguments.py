@@ -1,7 +1,7 @@
-"""From what the user hands over, and how it is called, to a plain function and its arguments.
+"""Unwraps callables to plain functions, and binds the arguments of calls to parameters.
 
-A bound method, a `functools.partial` and a callable object are all one thing here: a
-function with some of its arguments already given.
+A bound method, a `functools.partial` and a callable object are all represented in the same form:
+a plain function with some arguments already bound (`Target`).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..transforms.frontend.source import signature, why_not_read
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 
-# NumPy's ufuncs and functions, `type(np.sum)` among them, and those of other C code.
+# Callables without Python source: NumPy's ufuncs, its dispatched functions (`type(np.sum)`), and
+# functions of other C extensions.
 _NOT_PYTHON = (np.ufunc, type(np.sum), types.BuiltinFunctionType, types.BuiltinMethodType)
 
 
 @dataclass
 class Target:
-    """The plain function behind a callable, and the arguments that come with it.
-    `kind` is "classmethod" or "staticmethod" for those, `vectorized` marks the scalar
-    function behind a ufunc."""
+    """The plain function behind a callable, and the arguments bound to it.  `kind` is "classmethod"
+    or "staticmethod" for those; `vectorized` marks the scalar function of a `@vectorize` ufunc."""
 
-    function: Any  # types.FunctionType, which checkers would take for a method here
+    function: Any  # types.FunctionType, which type checkers would treat as a method here
     prefix: tuple[Any, ...] = ()
     fixed: dict[str, Any] = field(default_factory=dict)
     kind: str = ""
@@ -40,7 +40,7 @@ class Target:
 
 
 def unwrap(target: Any) -> Target:
-    """Finds the plain function; refuses what has none."""
+    """Find the plain function behind a callable; raise an error if there is none."""
     if isinstance(target, types.FunctionType):
         return Target(target)
     if isinstance(target, types.MethodType):
@@ -79,18 +79,19 @@ def unwrap(target: Any) -> Target:
 
 
 def is_method(function: types.FunctionType) -> bool:
-    """Whether a function is written as a method: in a class body, with self or cls first."""
+    """Whether a function is defined as a method: in a class body, with self or cls first."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return in_class(function) and names[:1] in (("self",), ("cls",))
 
 
 def in_class(function: types.FunctionType) -> bool:
+    """Whether a function is defined in a class body."""
     owner = function.__qualname__.rpartition(".")[0]
     return bool(owner) and not owner.endswith("<locals>")
 
 
 class Binder:
-    """Binds calls to the parameters of one function."""
+    """Binds the arguments of calls to the parameters of one function."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -99,10 +100,10 @@ class Binder:
         self.names = tuple(p.name for p in parameters)
         self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
         self.var_keyword = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), "")
-        # A call with exactly this many positional arguments needs no binding at all.
+        # A call with exactly this many positional arguments needs no binding; -1: none does.
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.exact = len(self.names) if all(p.kind in plain for p in parameters) else -1
-        self.fill = _filler(self.signature)
+        self.fill = _make_fill(self.signature)
         self.plain = getattr(function, "plain", function)
         self.code, self.defaults = self.plain.__code__, _defaults(self.plain)
 
@@ -119,7 +120,7 @@ class Binder:
         return tuple(bound.arguments[name] for name in self.names)
 
     def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """The same, or None if they do not fit."""
+        """Like `bind`, but None if the arguments do not match the parameters."""
         if not kwargs and len(args) == self.exact:
             return args
         if not same_objects(_defaults(self.plain), self.defaults):
@@ -130,7 +131,7 @@ class Binder:
             return None
 
     def renew(self) -> None:
-        """Reads the parameters again, since the function has got other defaults or other code."""
+        """Read the parameters again, after the function got other defaults or other code."""
         names: Any = self.names
         if isinstance(self.function, Derived):
             self.function.renew()
@@ -142,13 +143,13 @@ class Binder:
             )
 
     def countable(self, target: Target, method: bool) -> tuple[str, ...]:
-        """The parameters that `wrt` may name: all but self and those given beforehand."""
+        """The parameters that `wrt` may refer to: all but self and those already bound."""
         given = max(len(target.prefix), int(method))
         return tuple(n for n in self.names[given:])
 
 
 def _defaults(function: types.FunctionType) -> tuple[Any, ...]:
-    """The objects that decide what a function's defaults are."""
+    """The objects that determine a function's defaults, to be compared by identity."""
     named = function.__kwdefaults__
     if named is None:
         return (function.__defaults__,)
@@ -159,8 +160,8 @@ def same_objects(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     return len(left) == len(right) and all(map(is_, left, right))
 
 
-class _Spelled:
-    """A default that is written as a name."""
+class _NamedDefault:
+    """A default value whose repr is a name, so that `inspect.Signature` prints that name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -169,16 +170,16 @@ class _Spelled:
         return self.name
 
 
-def _filler(signature: inspect.Signature) -> Callable[..., tuple[Any, ...]]:
-    """A function with the parameters of another that returns its arguments in order; that takes
-    a small part of the time that `Signature.bind` does."""
+def _make_fill(signature: inspect.Signature) -> Callable[..., tuple[Any, ...]]:
+    """Generate a function with the given signature that returns its arguments in order.  It takes a
+    small fraction of the time of `Signature.bind`."""
     space: dict[str, Any] = {}
     parameters = []
     for i, p in enumerate(signature.parameters.values()):
         p = p.replace(annotation=p.empty)
         if p.default is not p.empty:
             space[f"default_{i}_"] = p.default
-            p = p.replace(default=_Spelled(f"default_{i}_"))
+            p = p.replace(default=_NamedDefault(f"default_{i}_"))
         parameters.append(p)
     shown = inspect.Signature(parameters)
     names = "".join(f"{p.name}, " for p in parameters)
@@ -226,7 +227,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def check_static(static: Iterable[str], names: tuple[str, ...], function: str) -> None:
-    """Each static parameter must exist."""
+    """Raise an error for a static parameter that does not exist."""
     for name in static:
         if name not in names:
             raise TypeError_(

@@ -1,9 +1,11 @@
-"""The whole call of a specialisation as one Python function: guards, kernel, results, effects.
+"""Call stubs: the whole call of a specialisation as one generated Python function.
 
-For a small kernel, what Python does around it is what takes the time.  So it is written out once,
-for the objects at hand: what is pinned by a guard is a constant from then on, and what objects that
-announce their changes hold (`s2s.objects.change_counter`) is looked at only after such a change.
-Whatever does not fit is a `MISS`, and is left to `s2s.dispatch.specializations`.
+A stub checks the guards, calls the kernel, builds the results and applies the side effects.  For a
+small kernel, the Python code around it dominates the time of a call.  So the stub is generated once
+for the current objects: a value that an identity guard pins becomes a constant, and the attributes
+of objects that count their changes (`s2s.objects.change_counter`) are checked again only after the
+change counter has moved.  If a check fails, the stub returns `MISS`, and
+`s2s.dispatch.specializations` handles the call.
 """
 
 from __future__ import annotations
@@ -53,8 +55,9 @@ if TYPE_CHECKING:
 
 _OWN = __name__.partition(".")[0] + "."
 
-# What a property that depends on objects alone does not look into.
-_INERT = (
+# Leaf types: `_containers`, which collects what a `decided` property depends on, does not search
+# them.
+_OPAQUE_TYPES = (
     str, bytes, int, float, complex, np.ndarray, np.generic, np.dtype, np.random.Generator, type,
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type(None),
     np.ufunc,
@@ -62,7 +65,7 @@ _INERT = (
 
 
 class Entry(Protocol):
-    """What a stub needs of a compiled specialisation (`s2s.dispatch.specialization`)."""
+    """The interface of a specialisation that a stub uses (`s2s.dispatch.specialization`)."""
 
     compiled: Compiled
     reach: Reach
@@ -74,30 +77,30 @@ class Entry(Protocol):
 
 
 class Call:
-    """A written-out call: `run(*args)` is what the user gets, or `MISS`.  `method()` makes the same
-    as the `__call__` of a class.  A back end that can run it without Python code has a `plan` in
-    place of that."""
+    """A call stub: `run(*args)` returns the result for the user, or `MISS`.  `method()` generates
+    the same function as the `__call__` of a class.  A back end that can run the call without
+    Python code has bytecode (`plan`) instead of `method`."""
 
     plan: Any = None
-    cls: Any = None  # the class whose `__call__` it is
+    cls: Any = None  # the class whose `__call__` the stub is
 
     def __init__(self, entry: Any, run: Any, method: Callable[[], Any] | None) -> None:
         self.entry, self.run, self.method = entry, run, method
 
     def retry(self, *args: Any) -> Any:
-        """For arguments that no call has taken: like `run`, but with more effort."""
+        """Like `run`, but with the complete checks; tried after `run` of all stubs has missed."""
         return MISS
 
     def install(self, cls: type) -> None:
-        """Lets objects of a class run plans when they are called."""
+        """Install the C function that runs bytecode as the `__call__` of a class."""
 
 
 def write_call(
     writer: Writer, function: Any, trees: dict[str, OutTree], result: str, asked: bool
 ) -> Call:
-    """The call of a kernel's `function`.  `result` is Python text in which the names of `trees`
-    stand for what is made of the kernel's results; unless the backend was `asked` for in the
-    program, it may be chosen from outside."""
+    """Generate the stub that calls a kernel's `function`.  `result` is a Python expression over the
+    names of `trees`, which are bound to the trees built from the kernel's results.  Unless the
+    program requested the back end (`asked`), the stub checks `S2S_BACKEND` in every call."""
     if not asked:
         variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
         if chosen is None:
@@ -106,7 +109,7 @@ def write_call(
             writer.miss(f"environment.get({variable}) is not {writer.constant(chosen)}")
     if writer.entry.written:
         writer.space["tapes"] = tapes
-        writer.miss("tapes")  # which are told before an array changes
+        writer.miss("tapes")  # live tapes must be notified before an array changes
     writer.arguments()
     writer.miss(writer.reach.code_changed(writer.constant))
     writer.guards()
@@ -117,11 +120,11 @@ def write_call(
 
 
 class Writer:
-    """Writes the call of a Numba dispatcher.  `every` are the lines for each call, `rarely` those
-    for calls after a change, `last` those that use what they keep; a line is the condition of a
-    miss, or an assignment."""
+    """Generates the stub for a Numba dispatcher.  `every` are the lines that run in each call,
+    `rarely` those that run only after the change counter has moved, `last` those that use the
+    values which `rarely` caches.  A line is a check that returns MISS, or an assignment."""
 
-    # Whether the kernel checks that numbers and arrays are of the very types it is made for.
+    # Whether the kernel itself checks that scalars and arrays have exactly the expected types.
     is_exact = False
 
     def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
@@ -137,35 +140,37 @@ class Writer:
             "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
         }  # fmt: skip
         self.constant = Constants(self.space)
-        self.places: dict[Path, str] = {}  # the text for what has been reached
-        self.pinned: dict[Path, Any] = {}
+        self.places: dict[Path, str] = {}  # the expressions of paths evaluated so far
+        self.pinned: dict[Path, Any] = {}  # values fixed by an identity check
         self.symbols: dict[str, str] = {}
-        self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
-        self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
-        self.given: list[str] = []  # what the kernel is called with
-        self.table: list[str] = []  # and the table of arrays, if it takes one
-        # what outlives a call: which changes have been seen, and arrays
+        self.lists: dict[int, tuple[Any, set[Any]]] = {}  # per container: what every call checks
+        self.held: dict[int, list[Any] | None] = {}  # the containers reachable from an object
+        self.given: list[str] = []  # the arguments of the kernel
+        self.table: list[str] = []  # the array table, if the kernel takes one
+        # Cached between calls: item 0 is the change count last validated, the others are arrays.
         self.kept: list[Any] = [None]
 
-    # ---- text
+    # ---- source
 
     def text(self, path: Path) -> str:
-        """Python text for what a path leads to; what is reached more than once has a name."""
+        """A Python expression for the value of a path; named paths are variables."""
         if path in self.places:
             return self.places[path]
         *before, step = path
         return self.reach.step_text(self.text(tuple(before)) if before else "", step, self.constant)
 
     def name(self, path: Path) -> None:
+        """Bind the value of a path to a variable, in each call."""
         if path not in self.places:
             name = f"v{len(self.places)}"
             self.every.append(f"{name} = {self.text(path)}")
             self.places[path] = name
 
     def miss(self, condition: str, rarely: bool = False) -> None:
+        """Add a check: the stub misses if `condition` holds."""
         (self.rarely if rarely else self.every).append(f"if {condition}: return MISS")
 
-    # ---- what decides whether it fits
+    # ---- checks
 
     def arguments(self) -> None:
         names = [f"a{i}" for i in range(len(self.args))]
@@ -175,7 +180,7 @@ class Writer:
             self._argument((("arg", name),), spec, text, value)
 
     def _argument(self, path: Path, spec: Spec, text: str, value: Any) -> None:
-        """Arrays and numbers are looked at as parameters of the kernel."""
+        """Check the type of an argument; arrays and scalars are checked as kernel parameters."""
         if isinstance(spec, TreeSpec) and spec.kind in ("tuple", "list", "namedtuple", "dict"):
             self.miss(f"type({text}) is not {self.constant(type(value))}")
             if spec.kind == "dict":
@@ -195,7 +200,7 @@ class Writer:
             expected = fingerprint(value, bool(static))
             other = f"fingerprint({text}{static}) != {self.constant(expected)}"
             if value is None or isinstance(value, (str, bytes, int)):
-                # Which is mostly the same object, too.
+                # Mostly it is the same object: compare by identity first.
                 other = f"{text} is not {self.constant.named(value)} and {other}"
             self.miss(other)
 
@@ -203,7 +208,7 @@ class Writer:
         return len(path) == 1 and path[0][1] in self.entry.static
 
     def guards(self) -> None:
-        told = {g.path for g in self.compiled.object_guards if g.kind == "is"}
+        by_identity = {g.path for g in self.compiled.object_guards if g.kind == "is"}
         done: set[Path] = set()
         for guard in self.compiled.object_guards:
             path = guard.path
@@ -211,26 +216,26 @@ class Writer:
                 self._pin(path, guard.expected)
                 continue
             self._pin_containers(path)
-            if self._is_settled(path, guard.kind):
+            if self._is_immutable(path, guard.kind):
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
-            if guard.kind == "function" and self._of_class(path, guard):
+            if guard.kind == "function" and self._check_method_in_class(path, guard):
                 continue
             own = self._is_of_own_module(path)
             rarely = own or self._is_announced(path, guard)
             if rarely and not own and self._is_own_method(path):
-                # An object announces what is set on it, but its class may get another function.
+                # An object counts changes of its attributes, but its class may get another method.
                 here = self._in_class(path, guard)
                 rarely = here is not None
                 if here is not None:
                     self.miss(f"not ({guard_text(guard, here, self.constant)})")
             if guard.kind == "length" and not rarely:
-                done |= self.whole_list(path, told)
+                done |= self.whole_list(path, by_identity)
                 if done >= {(*path, ("[]", 0))}:
                     continue
             if not rarely:
-                self._note_list(path, guard)
+                self._record_list(path, guard)
             if guard.kind == "length" and not rarely:
                 self.name(path)
             text = self.text(path)
@@ -239,12 +244,14 @@ class Writer:
                 self._pin(path, guard.expected)
 
     def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
-        """Checks a list of objects at once, if all of them are `told`; their paths."""
+        """Check all items of a list at once, if each has an identity guard (its path is in `told`);
+        the paths of the items checked."""
         return set()
 
-    def _of_class(self, path: Path, guard: Any) -> bool:
-        """A method of an object that announces it if it gets one of its own, or becomes one of
-        another class: it is looked for in the class, which makes no bound method."""
+    def _check_method_in_class(self, path: Path, guard: Any) -> bool:
+        """Check a method of an object that counts its changes, if possible, by a lookup in the
+        class, which allocates no bound method.  The change counter covers a method set on the
+        object, and a change of the object's class."""
         by_object = path[-1] == (".", "__func__")
         by_class = len(path) > 2 and path[-2] == (".", "__class__")
         holder = self.pinned.get(path[:-2])
@@ -270,20 +277,20 @@ class Writer:
             self.pinned[path] = value
             self.places[path] = self.constant(value)
 
-    def _is_settled(self, path: Path, kind: str) -> bool:
-        """Whether what a path leads to is what it was, for good: it is in a tuple."""
+    def _is_immutable(self, path: Path, kind: str) -> bool:
+        """Whether the value of a path cannot change: it is an item of a pinned tuple."""
         prefixes = _prefixes(path)
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
         if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
             return False
-        # Which object is in a tuple does not change, but what that holds may.
+        # The item of a tuple does not change, but its own contents may.
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
 
     def _is_of_own_module(self, path: Path) -> bool:
         """Whether a path leads through a constant, function, class or module that is a global of a
-        module of this package, which announces if that is bound anew.  Which module it is, is
-        looked at in every call."""
+        module of this package.  Such a module counts rebindings of its globals.  The identity of
+        the module is checked in every call."""
         own = next((p for p in _prefixes(path) if self._is_own(p)), None)
         if own is None:
             return False
@@ -298,7 +305,7 @@ class Writer:
         return True
 
     def _in_class(self, path: Path, guard: Any) -> str | None:
-        """Python text for a function that a path leads to, from the class that defines it."""
+        """A Python expression for the function at a path, looked up in its defining class."""
         if path[-1] == (".", "__func__"):
             cls, name = type(self.pinned.get(path[:-2])), path[-2][1]
             found = inspect.getattr_static(cls, name, None) is guard.expected
@@ -328,8 +335,9 @@ class Writer:
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
     def _pin_containers(self, path: Path) -> None:
-        """A list or dict that an object holds is another one only if that is announced; what
-        is in it is looked at in every call."""
+        """Pin the containers along a path that are attributes of objects which count their changes:
+        another list or dict in their place increments the counter.  Their items are checked in
+        every call."""
         for inner in _prefixes(path)[1:]:
             if inner in self.pinned or self._is_decided(inner) or not self._is_announced(inner):
                 continue
@@ -339,7 +347,7 @@ class Writer:
                 self._pin(inner, container)
 
     def _is_announced(self, path: Path, guard: Any = None) -> bool:
-        """Whether what a path leads to stays the same until a change is announced."""
+        """Whether the value of a path is invariant until the change counter moves."""
         if any(map(self._is_decided, _prefixes(path))):
             return True
         if self._is_own_method(path):
@@ -349,15 +357,15 @@ class Writer:
         holder, (step, key) = self.pinned[path[:-1]], path[-1]
         if step != "." or not change_counter.tells(holder):
             return False
-        if key not in vars(holder) and not self._is_of_class(holder, key, path):
+        if key not in vars(holder) and not self._is_class_attribute(holder, key, path):
             return False
         if guard is None:
             return True
-        number = is_number(guard.expected) and guard.kind == "equals"
-        return not number and guard.kind not in ("length", "keys")
+        scalar = is_number(guard.expected) and guard.kind == "equals"
+        return not scalar and guard.kind not in ("length", "keys")
 
-    def _is_of_class(self, holder: Any, key: str, path: Path) -> bool:
-        """Whether a path leads to a plain attribute of a class that announces its changes."""
+    def _is_class_attribute(self, holder: Any, key: str, path: Path) -> bool:
+        """Whether a path leads to a plain attribute of a class that counts its changes."""
         cls = type(holder)
         if cls.__getattribute__ is not object.__getattribute__:
             return False
@@ -365,8 +373,8 @@ class Writer:
         return plain and self._tells_class(cls, key)
 
     def _tells_class(self, cls: type, name: str) -> bool:
-        """Whether a change of what a class has by a name is announced.  It may come to be found in
-        another base; so that is asked again after a change."""
+        """Whether a class counts changes of the attribute `name`.  A later change may make another
+        base define it, so the stub repeats this test after each change."""
         if not change_counter.tells_class(cls, name):
             return False
         self.space["tells_class"] = change_counter.tells_class
@@ -376,8 +384,9 @@ class Writer:
         return True
 
     def _is_own_method(self, path: Path) -> bool:
-        """Whether a path leads to a function of a class of this package by one of its objects,
-        which announce it if they get another.  (Someone else's class may get one at any time.)"""
+        """Whether a path leads through an object of a class of this package to a method of that
+        class.  Such objects count the setting of an attribute that shadows it.  (A method of a
+        user's class may be replaced at any time.)"""
         names = [name for step, name in path if step == "."]
         if not {"__func__", "__class__"} & {*names}:
             return False
@@ -388,8 +397,8 @@ class Writer:
         return all((x.__module__ + ".").startswith(_OWN) for x in (function, type(holder)))
 
     def _is_decided(self, path: Path) -> bool:
-        """Whether a path leads to a property that depends on objects that announce changes;
-        the lists and dicts among them are looked at in every call."""
+        """Whether a path leads to a `decided` property that depends only on objects which count
+        their changes.  The lists and dicts among them are checked in every call."""
         if len(path) < 2 or path[:-1] not in self.pinned or path[-1][0] != ".":
             return False
         holder = self.pinned[path[:-1]]
@@ -412,12 +421,12 @@ class Writer:
                 lines.append(line)
         return True
 
-    def _note_list(self, path: Path, guard: Any) -> None:
-        """What is known of a list in every call: its length, and which objects it holds."""
+    def _record_list(self, path: Path, guard: Any) -> None:
+        """Record what every call checks of a list: its length, and the identity of items."""
         owner = path if guard.kind == "length" else path[:-1]
         try:
             container = self.value(owner)
-        except Exception:  # not a list at any rate
+        except Exception:  # the path cannot be resolved: it is no list
             return
         if isinstance(container, list):
             _, seen = self.lists.setdefault(id(container), (container, set()))
@@ -442,15 +451,15 @@ class Writer:
             self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
             if self.is_exact:
                 continue
-            # Numba's dispatcher checks types, ranks and layouts.  But it takes any subclass of an
-            # array, any order of bytes once it has seen an unaligned array, and one kind of number
-            # for another.
+            # Numba's dispatcher checks types, ranks and layouts.  But it accepts any subclass of
+            # ndarray, any byte order once it has seen an unaligned array, and a scalar of another
+            # type by conversion.
             kept = text.startswith("kept[")
             if isinstance(spec, ArraySpec):
                 other = f"{text}.dtype is not {self.constant(value.dtype)}"
                 self.miss(f"type({text}) is not ndarray or {other}", kept)
             elif isinstance(spec, (ScalarSpec, RngSpec)):
-                if announced:  # a change of type is announced, another number is not
+                if announced:  # the counter covers a change of type, but not of the value
                     self.rarely.append(f"{text} = {self.text(param.path)}")
                 self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
             else:
@@ -459,17 +468,18 @@ class Writer:
             self._table(table)
 
     def tabled(self) -> dict[int, ArraySpec]:
-        """The arrays that are passed in one table."""
+        """The array parameters that are passed in one table (`array_table.py`), by position."""
         return array_table.tabled(self.compiled)
 
     def _table(self, specs: dict[int, ArraySpec]) -> None:
-        """The arrays that are passed in one table, which is made anew after a change."""
+        """Generate the array table; it is rebuilt only after a change, if the change counter covers
+        all its arrays, and otherwise in each call."""
         params = {i: self.compiled.params[i] for i in specs}
         announced = all(self._is_announced(p.path) for p in params.values())
         lines = self.rarely if announced else self.every
         arrays, table = f"kept[{len(self.kept)}]", f"kept[{len(self.kept) + 1}]"
         self.kept += [None, None]
-        if not announced:  # what a thread keeps might be another one's
+        if not announced:  # local variables: concurrent calls must not share the table
             arrays, table = "arrays", "table"
         lines.append(f"{arrays} = [{', '.join(self.text(p.path) for p in params.values())}]")
         for position, (i, param) in enumerate(params.items()):
@@ -486,7 +496,8 @@ class Writer:
         self.table = [table]
 
     def _given(self, i: int, path: Path, announced: bool) -> str:
-        """A name for a parameter.  An array that an object announces is kept from call to call."""
+        """A variable for a kernel parameter.  An array covered by the change counter is cached
+        between calls."""
         text = self.text(path)
         if not text.isidentifier():
             name = f"p{i}"
@@ -503,17 +514,18 @@ class Writer:
     def sizes(self) -> None:
         for guard in self.compiled.guards:
             if relation(guard, self.compiled) is not None:
-                continue  # checked by the kernel
+                continue  # the kernel checks it
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
             if not (_is_fixed(left) and _is_fixed(right)):
                 self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
 
     def holders(self) -> None:
-        """Objects that are written are told apart; those that are pinned have been already."""
+        """Check that the objects written to are distinct; pinned ones were compared when the stub
+        was generated.  Then complete the checks of the recorded lists and dicts."""
         loose: list[str] = []
         pinned = [p for p in self.compiled.holders if p in self.pinned]
         for path in self.compiled.holders:
-            # What a property has just made is nothing else.
+            # A property has just created its value: it is distinct from all others.
             if path in self.pinned or self._is_decided(path):
                 continue
             text = self.text(path)
@@ -531,31 +543,33 @@ class Writer:
                 self.miss(f"len({here}) != {len(container)}")
                 self.miss(f"not all(map(is_, {here}, {kept}))")
 
-    # ---- the call and what is made of it
+    # ---- the kernel call and its results
 
     def results(self) -> None:
-        """How the results of the kernel are spelled, and which of them are converted."""
+        """Set the expressions of the kernel's results, and the conversions they need."""
         self.raw = {i: f"rest[{i}]" for i in range(len(self.compiled.result_types))}
-        # Numba returns Python's own integers and truth values.
+        # Numba returns Python ints and bools, which need no conversion.
         self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
 
     def takes_seed(self) -> bool:
-        """Whether the kernel takes the seed; a dispatcher has a scalar one as a constant."""
+        """Whether the kernel takes the seed as an argument; a dispatcher inlines a scalar seed."""
         return self.entry.seed is not None and not isinstance(self.entry.seed, np.generic)
 
     def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Call:
+        """Generate the stub from the checks collected so far."""
         self.space["kernel"], self.space["seed"] = function, self.entry.seed
         given = [*self.given, *(["seed"] if self.takes_seed() else []), *self.table]
         self.results()
         after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
-        after += self._effects()
+        after += self._side_effects()
         after.append(f"return {result}")
         self.space["failed"] = self._failed()
         self.space["kept"] = self.kept
         return self.made(given, after)
 
     def made(self, given: list[str], after: list[str]) -> Call:
-        """The call that gives the kernel what is `given`; the lines `after` it use its results."""
+        """The stub that calls the kernel with the arguments `given`; the lines `after` the call use
+        its results."""
 
         def method() -> Any:
             self.space["debug"], self.space["Misfit"] = debug_flag, Misfit
@@ -568,10 +582,11 @@ class Writer:
         return Call(self.entry, run, method)
 
     def checks(self) -> list[str]:
-        """The lines before the kernel."""
+        """The lines before the kernel call."""
         rarely: list[str] = []
         if self.rarely:
-            # Set last, and to what was there first: another thread may change things meanwhile.
+            # Read the counter first and store that count last: another thread may change objects
+            # between the two.
             rarely = ["now = changes[0]", "if now is not kept[0]:"]
             rarely += [f"    {line}" for line in [*self.rarely, "kept[0] = now"]]
         return [*self.every, *rarely, *self.last]
@@ -579,7 +594,7 @@ class Writer:
     def function(
         self, header: str, checks: list[str], given: list[str], after: list[str], miss: str
     ) -> Any:
-        """The Python function; `miss` is what it returns for what does not fit."""
+        """Compile the Python function; `miss` is the expression it returns if a check fails."""
         text = [f"def {header}:", "    try:", *(f"        {line}" for line in checks)]
         text += ["    except Exception: pass", "    else:", "        try:"]
         text.append(f"            rest = kernel({', '.join(given)})")
@@ -595,7 +610,7 @@ class Writer:
         compiled = self.compiled
 
         def failed(error: Exception) -> None:
-            """Raises what a kernel has met, unless the arguments were not for it."""
+            """Raise a kernel's error as the user's error, unless it only rejected its arguments."""
             unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
             untyped = type(error).__module__ == "numba.core.errors"
             if not (unlike or untyped or isinstance(error, (Misfit, Overlap))):
@@ -629,38 +644,40 @@ class Writer:
         if tree.kind == "dict":
             pairs = (f"{self.constant(k)}: {t}" for k, t in zip(tree.keys, inner))
             return f"{{{', '.join(pairs)}}}"
-        return f"{self.constant(_maker(tree))}([{', '.join(inner)}])"
+        return f"{self.constant(_constructor(tree))}([{', '.join(inner)}])"
 
-    def _effects(self) -> list[str]:
-        """Sets what the function sets in objects and containers from outside."""
+    def _side_effects(self) -> list[str]:
+        """The assignments to attributes and items of non-local objects that the function makes.
+        All values are evaluated before the first assignment."""
         lines, last = [], []
         for n, (path, (kind, key), tree) in enumerate(self.compiled.changes):
             holder = self.value(path)
-            value = self._tree(tree, self._kept)
+            value = self._tree(tree, self._stored_result)
             lines += [f"h{n} = {self.text(path)}", f"n{n} = {value}"]
             if kind != ".":
                 last.append(f"h{n}[{self.constant(key)}] = n{n}")
-            elif self._stays_a_number(holder, key, tree) and path in self.pinned:
+            elif self._keeps_scalar_type(holder, key, tree) and path in self.pinned:
                 here = self.constant(vars(holder))
                 self.miss(f"{self.text(path)}.__dict__ is not {here}", True)
                 last.append(f"{here}[{key!r}] = n{n}")
-            elif self._stays_a_number(holder, key, tree):
+            elif self._keeps_scalar_type(holder, key, tree):
                 last.append(f"set_attribute(h{n}, {key!r}, n{n})")
             else:
                 plain = attribute(f"h{n}", key).startswith(f"h{n}.")
                 last.append(f"h{n}.{key} = n{n}" if plain else f"setattr(h{n}, {key!r}, n{n})")
         return lines + last
 
-    def _kept(self, i: int) -> str:
-        """A Python float stays one, as it would in Python."""
+    def _stored_result(self, i: int) -> str:
+        """A result to be stored in an object: a Python float remains a Python float."""
         is_float = is_python_float(self.compiled.result_types[i])
         return self.python_float(i) if is_float else self._result(i)
 
     def python_float(self, i: int) -> str:
         return f"float({self.raw[i]})"
 
-    def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:
-        """Whether a number takes the place of another, which nobody needs to be told."""
+    def _keeps_scalar_type(self, holder: Any, key: str, tree: OutTree) -> bool:
+        """Whether an assignment replaces a Python scalar by one of the same type, which does not
+        count as a change."""
         if not isinstance(tree, Out) or type(holder).__setattr__ is not Announces.__setattr__:
             return False
         type_ = self.compiled.result_types[tree.index]
@@ -671,17 +688,17 @@ class Writer:
 
 
 def is_python_float(type_: Type) -> bool:
-    """Whether a number of this type is one that Python made."""
+    """Whether a type is that of a Python float (weakly typed float64)."""
     return isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
 
 
 def _is_own_function(function: Any) -> bool:
-    """Whether a function is of this package, whose code nobody replaces."""
+    """Whether a function is defined in this package, whose code is not replaced at run time."""
     return (function.__module__ + ".").startswith(_OWN)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is compared, not told by which object it is."""
+    """Whether a value is compared by its type key, not by identity."""
     return value is None or isinstance(value, (str, bytes, int, types.FunctionType))
 
 
@@ -694,29 +711,29 @@ def _is_fixed(text: str) -> bool:
 
 
 def _containers(root: Any) -> list[Any] | None:
-    """The lists and dicts that objects hold which announce their changes; None if there are
-    objects among them that do not."""
+    """The lists and dicts reachable from an object; None if an object that does not count its
+    changes is reachable."""
     found: dict[int, Any] = {}
-    waiting = [root]
+    worklist = [root]
     seen: set[int] = set()
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen or isinstance(value, _INERT):
+    while worklist:
+        value = worklist.pop()
+        if id(value) in seen or isinstance(value, _OPAQUE_TYPES):
             continue
         seen.add(id(value))
         if change_counter.tells(value):
-            waiting += vars(value).values()
+            worklist += vars(value).values()
         elif type(value) is list or type(value) is dict:
             found[id(value)] = value
-            waiting += value.values() if isinstance(value, dict) else value
+            worklist += value.values() if isinstance(value, dict) else value
         elif type(value) is tuple:
-            waiting += value
+            worklist += value
         else:
             return None
     return list(found.values())
 
 
-def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
-    """A namedtuple or dataclass of values."""
+def _constructor(tree: Tree) -> Callable[[list[Any]], Any]:
+    """A constructor of a namedtuple or dataclass from a list of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)

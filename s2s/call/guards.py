@@ -1,9 +1,9 @@
-"""Whether a specialisation fits a call, and what its kernel is to be given.
+"""Guards of specialisations, and the access paths of kernel parameters.
 
-A kernel's parameters are reached by paths, from arguments, globals and closures; a guard is
-a condition on something reached that way, or on sizes.  Both are written out as one Python
-function per specialisation, since walking paths step by step in each call would cost more
-than a small kernel itself.
+A kernel's parameters are reached by access paths from arguments, globals and closures.  A guard is
+a condition on the value at the end of a path, or on sizes.  Both are generated as one Python
+function per specialisation (`write_enter`), since interpreting paths step by step in each call
+would cost more than a small kernel itself.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ Enter = Callable[[tuple[Any, ...]], "tuple[Any, ...] | None"]
 
 
 class Constants:
-    """Names for values in the space that a written function is made in."""
+    """Allocates names for constants in the namespace of a generated function."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self.space = space
         self.known: dict[int, str] = {}
 
     def __call__(self, value: Any) -> str:
+        """A source expression for a value: a literal, or a name."""
         return repr(value) if type(value) in (int, str) else self.named(value)
 
     def named(self, value: Any) -> str:
@@ -44,33 +45,33 @@ class Constants:
 
 
 class Reach:
-    """Follows paths from the arguments, globals and closure of one function."""
+    """Resolves access paths from the arguments, globals and closure of one function."""
 
     def __init__(self, function: types.FunctionType, names: tuple[str, ...]) -> None:
         self.function = function
-        self.plain = getattr(function, "plain", function)  # of a derivative: what it is taken of
+        self.plain = getattr(function, "plain", function)  # for a derivative: the primal function
         self.positions = {name: i for i, name in enumerate(names)}
         self.free = function.__code__.co_freevars
 
     def value(self, args: tuple[Any, ...], path: Path) -> Any:
-        return follow(self._start(args, path[0]), path[1:])
+        return follow(self._root_value(args, path[0]), path[1:])
 
     def values(self, args: tuple[Any, ...]) -> Callable[[Path], Any]:
-        """The same for many paths while nothing changes.  What they share is reached once: it may
-        be a property that is dear."""
+        """A resolver for many paths, valid while nothing changes.  It memoises common prefixes,
+        since a path may lead through an expensive property."""
         reached: dict[Path, Any] = {}
 
         def value(path: Path) -> Any:
             if path not in reached:
                 if len(path) == 1:
-                    reached[path] = self._start(args, path[0])
+                    reached[path] = self._root_value(args, path[0])
                 else:
                     reached[path] = follow(value(path[:-1]), path[-1:])
             return reached[path]
 
         return value
 
-    def _start(self, args: tuple[Any, ...], step: Step) -> Any:
+    def _root_value(self, args: tuple[Any, ...], step: Step) -> Any:
         kind, root = step
         if kind == "arg":
             return args[self.positions[root]]
@@ -85,11 +86,11 @@ class Reach:
         return self.lookup(root)
 
     def code_changed(self, constant: Constants) -> str:
-        """The condition, as text, that the function has got other code than it has now."""
+        """The condition, as source, that the code of the function has been replaced since now."""
         return f"{constant(self.plain)}.__code__ is not {constant(self.plain.__code__)}"
 
     def lookup(self, name: str) -> Any:
-        """A global or builtin, as the function would find it."""
+        """A global or builtin, resolved as in the function."""
         space = self.function.__globals__
         if name in space:
             return space[name]
@@ -97,8 +98,8 @@ class Reach:
         return (vars(builtins) if isinstance(builtins, types.ModuleType) else builtins)[name]
 
     def step_text(self, before: str, step: Step, constant: Constants) -> str:
-        """Python text for a step of a path from what `before` stands for; the first step, from
-        nothing, begins in a function of `a`, the arguments."""
+        """Python source for one step of a path from the expression `before`.  For the first step
+        `before` is empty; the expression then refers to `a`, the tuple of arguments."""
         kind, root = step
         if before:
             return attribute(before, root) if kind == "." else f"{before}[{constant(root)}]"
@@ -110,7 +111,7 @@ class Reach:
         if kind == "module":
             return constant(sys.modules[root])
         if kind in ("namespace", "held"):
-            return constant(self._start((), step))
+            return constant(self._root_value((), step))
         if root in self.function.__globals__:
             return f"{constant(self.function.__globals__)}[{root!r}]"
         return f"{constant(self.lookup)}({root!r})"
@@ -119,19 +120,20 @@ class Reach:
 def write_enter(
     compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
 ) -> Enter:
-    """`enter(args)`: the kernel's parameters, or None if a guard does not hold.
+    """Generate `enter(args)`: the kernel's parameters, or None if a guard does not hold.
 
-    `args` are those it was compiled for; what is lifted out of objects, globals and closures
-    must look as it did then, and objects that may be written must not be one."""
+    `args` are the arguments it was compiled for.  Parameters lifted out of objects, globals and
+    closures must have the same type keys as then, and objects that may be written to must be
+    distinct."""
     space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
     constant = Constants(space)
-    # Another function may have got its code since.
+    # The code of the function may have been replaced since.
     lines = [f"if {reach.code_changed(constant)}: return None"]
     reached: dict[Path, str] = {}
 
     def text(path: Path) -> str:
-        """A name for what a path leads to.  What paths share is reached once: it may be long, or
-        a property that is dear."""
+        """A variable for the value of a path.  Common prefixes are evaluated once, since they may
+        be long or contain an expensive property."""
         if path not in reached:
             *before, step = path
             value = reach.step_text(text(tuple(before)) if before else "", step, constant)
@@ -160,7 +162,7 @@ def write_enter(
     ]
     params = "".join(f"{text(p.path)}, " for p in compiled.params)
     ids = ", ".join(f"id({text(path)})" for path in compiled.holders)
-    # A path that leads nowhere any more is a guard that does not hold.
+    # A path that can no longer be resolved counts as a failed guard.
     body = ["try:", *(f"    {line}" for line in lines or ["pass"])]
     body += ["except Exception:", "    return None"]
     if ids:
@@ -172,7 +174,7 @@ def write_enter(
 
 
 def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
-    """The condition under which a guard holds, as Python text."""
+    """The condition under which a guard holds, as Python source."""
     expected: Any = guard.expected
     if guard.kind == "type":
         return f"type({value}) is {constant(expected)}"
@@ -185,12 +187,12 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
     if guard.kind == "equals" and (expected is None or isinstance(expected, bool)):
         return f"{value} is {expected}"
     if guard.kind == "equals" and type(expected) is int and -5 <= expected <= 256:
-        # Of these there is one object each.
+        # CPython caches these integers: compare by identity.
         return f"{value} is {constant.named(expected)}"
     if guard.kind == "equals" and type(expected) in (int, str):
         return f"(v := {value}) == {expected!r} and type(v) is {type(expected).__name__}"
     if guard.kind == "equals" and type(expected) is float:
-        # Which is mostly the same object, too.
+        # Mostly it is the same object: compare by identity first.
         return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
     if guard.kind in ("item", "attribute"):
         looked: Any = guard.expected
@@ -207,9 +209,9 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
 
 
 def code_text(function: Any, constant: Constants) -> str:
-    """The condition under which a function has the code and the defaults that it has now."""
-    # Tools that reload modules put new code into the functions there are.  Where there were
-    # no defaults, every argument is given, and those that are added change nothing.
+    """The condition, as source, that a function still has its current code and defaults."""
+    # Tools that reload modules replace the code of existing functions.  A function that had no
+    # defaults gets every argument from the caller, so defaults added later have no effect.
     names = ("__code__", "__defaults__", "__kwdefaults__")
     parts = [(name, getattr(function, name)) for name in names]
     here = constant(function)
@@ -219,6 +221,7 @@ def code_text(function: Any, constant: Constants) -> str:
 
 
 def dim_text(dim: Dim | None, symbols: Mapping[str, str]) -> str:
+    """A symbolic size as Python source; `symbols` maps its symbols to expressions."""
     if dim is None:
         return ""
     terms = [
@@ -245,7 +248,7 @@ def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
 
 
 def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
-    """Which guard does not hold, in words."""
+    """A description of the first guard that does not hold, for messages."""
     here = reach.values(args)
     for guard in compiled.object_guards:
         try:
@@ -253,7 +256,7 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
         except Exception:
             return f"{path_text(guard.path)}, which is no longer there"
         if not _holds(guard, value):
-            return _explain(guard, value)
+            return _guard_change(guard, value)
     sizes: dict[str, int] = {}
     for param in compiled.params:
         try:
@@ -274,11 +277,11 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
 def _holds(guard: ObjectGuard, value: Any) -> bool:
     try:
         return guard.holds(value)
-    except Exception:  # it is of another kind, and has no length, for instance
+    except Exception:  # it has another type, without a length for instance
         return False
 
 
-def _explain(guard: ObjectGuard, value: Any) -> str:
+def _guard_change(guard: ObjectGuard, value: Any) -> str:
     text = path_text(guard.path)
     if guard.kind == "equals":
         return f"{text} ({guard.expected!r} before, {value!r} now)"

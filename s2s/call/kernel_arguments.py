@@ -1,4 +1,4 @@
-"""Arrays and numbers as compiled kernels take them."""
+"""Conversion of arrays and scalars to the form that compiled kernels take."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
-# Parameters, seed and buffers to results (`s2s.backends.backends`).
+# A kernel maps (parameters, seed, buffers) to results (`s2s.backends.backends`).
 Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
 
-# The Python type of a number that has no dtype of its own.
+# The Python type of a weakly typed scalar, by dtype.
 WEAK: dict[str, Callable[[Any], Any]] = {
     "float64": float,
     "complex128": complex,
@@ -26,8 +26,8 @@ WEAK: dict[str, Callable[[Any], Any]] = {
 
 
 def fitted(spec: Spec, value: Any) -> Any:
-    """An array or number of no subclass, with NumPy's own object for its dtype.  It shares its
-    memory with what was given."""
+    """An array or scalar converted to the base class, with NumPy's singleton for its dtype.  An
+    array shares its memory with the given one."""
     if isinstance(spec, ArraySpec):
         value = np.asarray(value)
         dtype = np.dtype(spec.dtype)
@@ -41,27 +41,27 @@ def fitted(spec: Spec, value: Any) -> Any:
 
 
 def aligned(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
-    """The kernel that calls `function`, for any arguments.  Compiled code reads aligned memory
-    only, and code that writes wants its arrays disjoint; the rare arguments that are not so get
-    copied."""
+    """Wrap the kernel that calls `function` so that it takes any arguments.  Compiled code reads
+    aligned memory only, and code that writes needs disjoint arrays.  Arguments that violate this
+    are rare; they are copied, and written arrays are copied back."""
     written = frozenset(compiled.written)
 
     def call(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
         try:
             return kernel(params, seed, buffers)
         except TypeError:
-            odd = [
+            to_copy = [
                 isinstance(p, np.ndarray) and p.dtype.names is None and not p.flags.aligned
                 for p in params
             ]
-            if not any(odd):
+            if not any(to_copy):
                 raise
         except Overlap:
-            odd = [isinstance(p, np.ndarray) for p in params]
-        copies = tuple([p.copy() if o else p for p, o in zip(params, odd)])
+            to_copy = [isinstance(p, np.ndarray) for p in params]
+        copies = tuple([p.copy() if o else p for p, o in zip(params, to_copy)])
         out = kernel(copies, seed, buffers)
         for i in written:
-            if odd[i]:
+            if to_copy[i]:
                 params[i][...] = copies[i]
         return out
 

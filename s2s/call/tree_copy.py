@@ -1,4 +1,4 @@
-"""Copies of arguments with their leaves changed: whole, or one element at a time."""
+"""Copies of containers (pytrees) with changed leaves: all leaves, or one element of one leaf."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def has_floats(value: Any) -> bool:
 
 
 def is_inexact(spec: Spec) -> bool:
-    """Whether a leaf is of real or complex numbers, which have derivatives."""
+    """Whether a leaf has a float or complex dtype, which have derivatives."""
     return getattr(spec, "dtype", "").startswith(("float", "complex"))
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of a container with `change` applied to its leaves; objects stay as they are."""
+    """A copy of a container with `change` applied to its leaves; opaque objects are not copied."""
     if isinstance(value, (np.ndarray, np.generic, complex)):
         return change(value)
     spec = describe(value)
@@ -63,7 +63,8 @@ def _with_child(value: Any, kind: str, key: Any, child: Any) -> Any:
 
 
 def copy_leaves(value: Any) -> Any:
-    """A copy that nothing done to it shows in: generators draw the same numbers again."""
+    """A copy that shares no mutable leaf with the original.  Arrays are copied, and random
+    generators are duplicated with their state, so both draw the same numbers."""
 
     def change(leaf: Any) -> Any:
         if isinstance(leaf, np.random.Generator):
@@ -74,7 +75,8 @@ def copy_leaves(value: Any) -> Any:
 
 
 def hollow(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments of the same sizes whose arrays take no memory; objects stay as they are."""
+    """Shape-only arguments: arrays become stride-0 arrays of the same shape, which take no memory;
+    opaque objects are kept."""
 
     def change(leaf: Any) -> Any:
         if not isinstance(leaf, np.ndarray):
@@ -99,7 +101,7 @@ def in_float64(value: Any) -> Any:
 
 
 def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
-    """A copy of a container in which one element of the leaf at `steps` is moved."""
+    """A copy of a container with `by` added to one element of the leaf at `steps`."""
     if steps:
         spec = describe(value)
         assert isinstance(spec, TreeSpec)
@@ -113,14 +115,14 @@ def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
 
 
 def floats_of(value: Any) -> list[Any]:
-    """The float leaves in order."""
+    """The float and complex leaves in order."""
     return [
         follow(value, path) for path, spec in spec_leaves(describe(value), ()) if is_inexact(spec)
     ]
 
 
 def stepped(value: Any, direction: Any, by: float) -> Any:
-    """A copy of a container whose leaves are moved along those of `direction`."""
+    """A copy of a container with `by` times the leaves of `direction` added to its leaves."""
     along = iter(floats_of(direction))
 
     def move(leaf: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What can be told of a value at a glance, as a hashable key.
+"""Type keys (fingerprints) of values: hashable keys of type, dtype, rank, layout and writeability.
 
-Two values with equal fingerprints have equal specs.  It is the first thing done in every
-call, so it makes no objects but tuples.
+Two values with equal fingerprints have equal specs.  Dispatch computes them first in every call
+that no call stub takes, so they are cheap: the only objects they allocate are tuples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCALARS = frozenset(
 
 
 class Same:
-    """A key that means one object, and keeps it alive so that its id stays its own."""
+    """A key by object identity.  It keeps the object alive, so that its id is not reused."""
 
     __slots__ = ("value",)
 
@@ -41,18 +41,19 @@ class Same:
 
 
 def fingerprint(value: Any, static: bool = False, tensors: bool = False) -> Any:
-    """With `tensors`, arrays are values: it makes no difference who may write to them."""
+    """The type key of a value.  With `static`, the value itself is part of the key.  With
+    `tensors`, arrays have value semantics, so their writeability is not part of the key."""
     if static:
-        return _static(value)
+        return _static_key(value)
     cls = type(value)
     if tensors:
-        return _of_tensors(value)
+        return _tensor_fingerprint(value)
     if cls is _ndarray:
         flags = value.flags
         return (value.dtype, value.ndim, flags.c_contiguous, flags.writeable)
     if cls in _SCALARS:
         return cls
-    if isinstance(value, _ndarray):  # a subclass: some are refused, others are arrays
+    if isinstance(value, _ndarray):  # a subclass: some are rejected, others are treated as arrays
         return (cls, value.dtype, value.ndim, value.flags.c_contiguous, value.flags.writeable)
     if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return (cls, *[fingerprint(v) for v in value])
@@ -61,29 +62,29 @@ def fingerprint(value: Any, static: bool = False, tensors: bool = False) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         return (cls, *[fingerprint(getattr(value, f.name)) for f in fields])
-    return _object(value)
+    return _object_key(value)
 
 
-def _of_tensors(value: Any) -> Any:
+def _tensor_fingerprint(value: Any) -> Any:
     cls = type(value)
     if cls is _ndarray or hasattr(cls, "_s2s_tensor"):
         return (value.dtype, value.ndim, value.flags.c_contiguous)
     if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return (cls, *[_of_tensors(v) for v in value])
+        return (cls, *[_tensor_fingerprint(v) for v in value])
     if cls is dict:
-        return (cls, tuple(value), *[_of_tensors(value[k]) for k in value])
+        return (cls, tuple(value), *[_tensor_fingerprint(value[k]) for k in value])
     return fingerprint(value)
 
 
-def _static(value: Any) -> Any:
-    """Static arguments are compared by type and value, or by identity if they have no hash."""
+def _static_key(value: Any) -> Any:
+    """The key of a static argument: its type and value, or its identity if it is not hashable."""
     cls = type(value)
     if cls is tuple or cls is list:
-        return (cls, *[_static(v) for v in value])
+        return (cls, *[_static_key(v) for v in value])
     if cls is dict:
-        return (cls, *[(_static(k), _static(v)) for k, v in value.items()])
+        return (cls, *[(_static_key(k), _static_key(v)) for k, v in value.items()])
     if cls is float:
-        return (cls, repr(value))  # tells 0.0 from -0.0, and nan is nan
+        return (cls, repr(value))  # distinguishes 0.0 from -0.0, and nan equals nan
     try:
         hash(value)
     except TypeError:
@@ -91,7 +92,7 @@ def _static(value: Any) -> Any:
     return ("static", cls, value)
 
 
-def _object(value: Any) -> Any:
+def _object_key(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes)):
         return (type(value), value)
     if type(value) is types.FunctionType:

@@ -1,4 +1,4 @@
-"""What the parameters of a function say of its arguments: defaults and annotations."""
+"""Example arguments from the defaults and annotations of a function's parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from .argument_syntax import DTYPES, Maker
 
-UNKNOWN: Any = object()  # no value: a parameter that says nothing
+UNKNOWN: Any = object()  # sentinel: neither default nor annotation determines a value
 
 
 def value_of(parameter: inspect.Parameter, space: dict[str, Any], maker: Maker) -> Any:
-    """A value for a parameter, if its default or its annotation determines one."""
+    """The value that the default or the annotation of a parameter determines, else UNKNOWN."""
     if parameter.default is not parameter.empty:
         return parameter.default
     if parameter.annotation is parameter.empty:
@@ -25,8 +25,9 @@ def value_of(parameter: inspect.Parameter, space: dict[str, Any], maker: Maker) 
 
 
 def annotated(annotation: Any, space: dict[str, Any], maker: Maker) -> Any:
-    """A value of an annotated type: numbers, texts such as "float64[n,3]", `Annotated` with one,
-    Numba's types, and tuples, named tuples and dataclasses of these."""
+    """An example value of an annotated type, else UNKNOWN.  Supported are scalar types, strings
+    such as "float64[n,3]", `Annotated` with such a string, Numba types, and tuples, named tuples
+    and dataclasses of these."""
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
@@ -41,7 +42,9 @@ def annotated(annotation: Any, space: dict[str, Any], maker: Maker) -> Any:
     if type(annotation).__module__.startswith("numba."):
         return _of_numba(annotation, maker)
     if typing.get_origin(annotation) is tuple and Ellipsis not in typing.get_args(annotation):
-        return _all(tuple, [annotated(a, space, maker) for a in typing.get_args(annotation)])
+        return _make_if_known(
+            tuple, [annotated(a, space, maker) for a in typing.get_args(annotation)]
+        )
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return None if type(None) in typing.get_args(annotation) else UNKNOWN
     if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
@@ -52,7 +55,8 @@ def annotated(annotation: Any, space: dict[str, Any], maker: Maker) -> Any:
 
 
 def _of_text(text: str, space: dict[str, Any], maker: Maker) -> Any:
-    """Python's meaning of the text if it has one there, else ours."""
+    """An example value for a string annotation.  A Python annotation takes precedence over the
+    --args syntax."""
     try:
         meant = eval(text, space)
     except Exception:
@@ -78,11 +82,13 @@ def _of_numba(type_: Any, maker: Maker) -> Any:
 
 
 def _of_fields(cls: Any, maker: Maker) -> Any:
+    """An instance of a dataclass or named tuple, if all its fields are determined."""
     parameters = inspect.signature(cls).parameters.values()
     space = vars(inspect.getmodule(cls) or types)
     values = {p.name: value_of(p, space, maker) for p in parameters}
-    return _all(lambda parts: cls(**dict(zip(values, parts))), list(values.values()))
+    return _make_if_known(lambda parts: cls(**dict(zip(values, parts))), list(values.values()))
 
 
-def _all(make: Any, parts: list[Any]) -> Any:
+def _make_if_known(make: Any, parts: list[Any]) -> Any:
+    """`make(parts)`, or UNKNOWN if any part is."""
     return UNKNOWN if any(p is UNKNOWN for p in parts) else make(parts)

@@ -1,4 +1,4 @@
-"""`s2s aot`: functions, gradients and training steps as a library for C."""
+"""`s2s aot`: compile functions, gradients and training steps into a library for C."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if len(wanted) < len(options.functions):
         raise CommandError("two functions have one name", "name them: first=model.py:step")
     out = Path(options.output or Path("build") / next(iter(wanted)))
-    if len(wanted) == 1:  # has the library's own name
+    if len(wanted) == 1:  # a single function has the name of the library
         wanted = {out.name: next(iter(wanted.values()))}
     built = build(
         wanted, out=out, cpu=options.cpu, target=options.target, blas=options.blas,
@@ -104,7 +104,8 @@ def _name(function: str) -> str:
 
 
 def _signature(options: argparse.Namespace, about: Subject) -> tuple[Any, ...]:
-    """The arguments as types with named sizes; as examples, where only those will do."""
+    """The signature for `aot.build`: types with named sizes, or example values where the arguments
+    have no type syntax (objects, --example, directional modes)."""
     args, kwargs = about.args, about.kwargs
     if options.example is None and options.mode not in DIRECTED:
         signer = Signer(sizes(options.size), about.target.evaluate)
@@ -119,7 +120,7 @@ def _signature(options: argparse.Namespace, about: Subject) -> tuple[Any, ...]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether types are found in it: not in objects."""
+    """True if the type syntax covers a value: not for dataclasses and named tuples."""
     if type(value) in (tuple, list, dict):
         return all(map(_is_plain, value.values() if isinstance(value, dict) else value))
     return not hasattr(value, "__dataclass_fields__") and not isinstance(value, tuple)

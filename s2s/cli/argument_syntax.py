@@ -1,8 +1,8 @@
-"""The arguments of a function on the command line: `--args "float32[32,784], 0 <= int64[32] < 10"`.
+"""The syntax of arguments on the command line: `--args "float32[32,784], 0 <= int64[32] < 10"`.
 
-A type stands for a value of it, random but always the same.  `float64[n,3]` has named sizes,
-`float64[:,:]` any; comparisons bound the values; `name=…` is an argument by its name.  Whatever is
-no type is a Python expression, read in the namespace of the function's file.
+A type stands for a pseudo-random value of that type, drawn with a fixed seed.  `float64[n,3]` has a
+named size, `float64[:,:]` default sizes.  Comparisons bound the values.  `name=…` is a keyword
+argument.  Anything else is a Python expression, evaluated in the namespace of the function's file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from .exit_codes import CommandError
 
 ANY_SIZE = 8
-# Named sizes differ, so that two which are confused do not happen to fit.
+# Named sizes are distinct, so that mixed-up axes cause an error.
 NAMED_SIZES = (8, 6, 10, 7, 12, 9)
-COUNT = 3  # an integer is a count more often than not
+DEFAULT_INTEGER = 3  # small, because most integer arguments are counts
 ADVICE = (
     'write types as float32[32,784], float64[n,3], int, or values; "0 < float64[3]" bounds them'
 )
@@ -40,7 +40,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 @dataclass
 class Bounds:
-    """Where values lie: what `0 < x <= 1` says."""
+    """The bounds on values that a comparison such as `0 < x <= 1` states."""
 
     low: float | None = None
     high: float | None = None
@@ -49,14 +49,15 @@ class Bounds:
 
 @dataclass
 class Maker:
-    """Makes values of types.  `sizes` are those of names, `evaluate` reads other expressions."""
+    """Makes example values of types.  `sizes` maps size names to sizes, `evaluate` evaluates
+    expressions that are not types."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     evaluate: Callable[[str], Any] = ast.literal_eval
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def arguments(self, text: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and named arguments, as they stand between the parentheses of a call."""
+        """The positional and keyword arguments of a text with the syntax of call arguments."""
         tree = self._parse(f"_({text}\n)", text)
         if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
             raise CommandError(f"--args {text!r}: these are not arguments", ADVICE)
@@ -64,7 +65,7 @@ class Maker:
         return args, {k.arg: self._value(k.value, text) for k in tree.keywords if k.arg}
 
     def value(self, text: str) -> Any:
-        """A value of one type or expression."""
+        """The value of one type or expression."""
         return self._value(self._parse(text, text), text)
 
     def _parse(self, code: str, text: str) -> ast.expr:
@@ -91,7 +92,7 @@ class Maker:
         return self.evaluate(ast.unparse(node))
 
     def of_axes(self, name: str, axes: Sequence[ast.expr], text: str, bounds: Bounds | None) -> Any:
-        """An array with axes as they are written."""
+        """An array whose axes are given as expressions."""
         shape = tuple(self._size(a, text) for a in axes)
         return self.array(DTYPES[name], shape, bounds)
 
@@ -126,10 +127,11 @@ class Maker:
     # ---- values
 
     def number(self, name: str, bounds: Bounds | None = None) -> Any:
-        """float, int, … are Python's own numbers, the others NumPy's."""
+        """A scalar of a dtype.  `float`, `int`, `bool`, `complex`, `float64` and `int64` give
+        Python scalars, the others NumPy scalars."""
         dtype = np.dtype(DTYPES[name])
         if bounds is None and dtype.kind in "iub":
-            value: Any = dtype.type(COUNT if dtype.kind != "b" else True)
+            value: Any = dtype.type(DEFAULT_INTEGER if dtype.kind != "b" else True)
         else:
             value = self.array(dtype.name, (1,), bounds)[0]
         return (
@@ -160,7 +162,7 @@ class Maker:
         return np.asarray(drawn).astype(dtype)
 
     def like(self, value: Any) -> Any:
-        """Random numbers in place of the floats of an array, zeros elsewhere."""
+        """An array of the same shape and dtype: random for floating dtypes, else zeros."""
         if value.dtype.kind in "fc":
             return self.array(value.dtype.name, value.shape)
         return np.zeros(value.shape, value.dtype)
@@ -168,7 +170,8 @@ class Maker:
 
 @dataclass
 class Signer(Maker):
-    """Leaves types as they are written, for a library whose sizes are named."""
+    """Returns types as strings instead of values, for the signature of an ahead-of-time library
+    with named sizes."""
 
     names: int = 0
 

@@ -1,4 +1,4 @@
-"""`s2s bench`: how long a function and its gradient take, and how long they take to compile."""
+"""`s2s bench`: measure the run time and the compile time of a function and its gradient."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Times:
-    """What was measured.  `compiling` is the time of each pass and of making machine code."""
+    """The measurements.  `compiling` has the seconds of each pass and of code generation."""
 
     gradient: Timing
     primal: Timing | None = None
@@ -45,7 +45,7 @@ class Times:
 
     @property
     def ratio(self) -> float | None:
-        """Of gradient to primal."""
+        """The time of the gradient divided by that of the primal."""
         return None if self.primal is None else self.gradient.best / self.primal.best
 
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def timed(about: Subject, seconds: float, backend: str | None, python: bool = True) -> Times:
-    """Compiles from scratch, then measures calls."""
+    """Measure a compilation with an empty cache, then calls."""
     backend = choose_backend(backend or about.compiled._shared.options.backend)
     compiled = with_backend(about.compiled, backend)
     compiling, writes = compile_times(about, backend)
@@ -86,7 +86,7 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
 
 
 def primal_of(compiled: functions.Function) -> functions.Function:
-    """The function itself, compiled as its gradient is."""
+    """The primal function, compiled with the options of its gradient."""
     options = compiled._shared.options
     return functions.function(
         compiled.python, static_argnames=options.static, boundscheck=options.boundscheck,
@@ -95,7 +95,7 @@ def primal_of(compiled: functions.Function) -> functions.Function:
 
 
 def with_backend(compiled: functions.Function, backend: str) -> functions.Function:
-    """The same object, run by that backend."""
+    """A view of the compiled function that runs on another backend."""
     if compiled._shared.options.backend == backend:
         return compiled
     view = compiled._with(compiled._prefix, compiled._fixed)
@@ -106,8 +106,8 @@ def with_backend(compiled: functions.Function, backend: str) -> functions.Functi
 
 
 def compile_times(about: Subject, backend: str) -> tuple[dict[str, float], bool]:
-    """Seconds for each pass, and for machine code, with an empty cache, not counting what loading
-    the compiler takes; and whether the code writes into its arguments."""
+    """The seconds of each pass and of code generation with an empty cache, and whether the code
+    writes into its arguments.  A first small compilation excludes the time to load the compiler."""
     with cold_cache():
         functions.grad(_square, backend=backend)(2.0)
     specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)

@@ -1,4 +1,4 @@
-"""`s2s cache`: what compiled code is kept on disk."""
+"""`s2s cache`: show or clear the on-disk cache of compiled code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Kept:
-    """Files of the cache of one kind."""
+    """The number and total size of cache files of one kind."""
 
     files: int = 0
     size: int = 0
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def kept(folder: Path) -> dict[str, Kept]:
-    """What lies in the cache, by kind; `other` is what s2s has not written."""
+    """The contents of the cache by kind; `other` are files that s2s did not write."""
     return _counted((_kind(path), path) for path in _files(folder))
 
 
 def clear(folder: Path) -> dict[str, Kept]:
-    """Remove what s2s has written, and nothing else.  Returns what was removed."""
+    """Remove the files that s2s wrote, and nothing else.  Returns their counts and sizes."""
 
     def removed() -> Iterator[tuple[str, Path]]:
         for path in _files(folder):
@@ -82,11 +82,12 @@ def _kind(path: Path) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Entries lie in the directory itself: what is below it is not ours, nor where links lead."""
+    """The files directly in the cache directory.  Subdirectories and the targets of symbolic links
+    are not part of the cache."""
     try:
         with os.scandir(folder) as found:
             files = [f for f in found if not f.is_dir(follow_symlinks=False)]
-    except OSError:  # there is none
+    except OSError:  # the directory does not exist
         return []
     return [Path(f.path) for f in files if f.name != store.MARKER]
 

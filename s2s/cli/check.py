@@ -1,4 +1,4 @@
-"""`s2s check`: a gradient against differences of the plain function."""
+"""`s2s check`: compare a gradient with finite differences of the plain function."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def checked(about: Subject, options: argparse.Namespace) -> Report:
+    """The report of the check, also if the gradient is wrong."""
     value = about.target.value
     function = (
         value if options.wrt is None and isinstance(value, functions.Function) else about.compiled
@@ -55,7 +56,7 @@ def checked(about: Subject, options: argparse.Namespace) -> Report:
             raise CommandError(str(error), code=WRONG) from None
         return report
     except Exception as error:
-        if hasattr(error, "advice"):  # one of ours, which tells its place itself
+        if hasattr(error, "advice"):  # an s2s error, which has a source location already
             raise
         raise CommandError(
             f"{about.name}: {type(error).__name__}: {error}", code=PROGRAM

@@ -1,7 +1,7 @@
-"""Shell completion: `s2s completion bash` prints what makes a shell complete commands, options,
-files, and the functions in them.
+"""Shell completion: `s2s completion bash` prints a script that completes commands, options, files,
+and the functions in files.
 
-The shells ask `s2s _complete`, which reads files but never runs them.
+The script calls `s2s _complete`, which parses files but never executes them.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def reply(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
-    """Answers a shell: its name, and the words so far, or the whole line for bash."""
+    """Print the completions for a shell.  `words` are the shell's name and the words so far; for
+    bash, the whole line."""
     shell, *given = words
     if shell == "bash":
         given = _words(given[0])[1:]
     found = candidates(parser, given or [""])
     if shell == "bash" and ":" in given[-1]:
-        # bash takes what follows a colon for a word of its own
+        # bash splits words at colons
         start = given[-1].rindex(":") + 1
         found = [c[start:] for c in found]
     print("\n".join(found))
@@ -79,7 +80,7 @@ def reply(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line, of which the last may be unfinished, or empty."""
+    """The words of a line.  The last may be incomplete or empty."""
     for closing in ("", '"', "'"):
         try:
             words = shlex.split(line + closing)
@@ -90,7 +91,7 @@ def _words(line: str) -> list[str]:
 
 
 def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
-    """What the last of the words may become."""
+    """The completions of the last word."""
     *before, current = words
     if before:
         commands = _commands(parser)
@@ -132,7 +133,7 @@ def _of_command(
 
 
 def _values(action: argparse.Action, before: Sequence[str], current: str) -> Sequence[str]:
-    """What may follow an option."""
+    """The completions of the value of an option."""
     if action.choices is not None:
         return list(action.choices)
     if action.dest == "after":
@@ -159,7 +160,7 @@ def _functions(current: str) -> list[str]:
 
 
 def _files(current: str, pattern: str) -> list[str]:
-    """Folders, and files that match, as they are written on the line."""
+    """Folders, and files that match a pattern, with the path prefix that the user typed."""
     head, start = os.path.split(current)
     folder = os.path.expanduser(head) or "."
     found = []
@@ -174,7 +175,7 @@ def _files(current: str, pattern: str) -> list[str]:
 
 
 def _parameters(place: str, expression: str) -> list[str]:
-    """The parameters of a function or method, read from its file."""
+    """The parameters of a function or method, parsed from its file."""
     try:
         tree: ast.AST = ast.parse(Path(place).expanduser().read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):

@@ -1,5 +1,5 @@
-"""The arguments of a function: those that were given, filled up with those that its parameters
-determine, or with arguments like those of a call that the file itself made."""
+"""The arguments of a function: those on the command line, completed from defaults and annotations,
+or else like those of the latest call that the file itself made."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 def arguments(
     options: argparse.Namespace, target: Target, maker: Maker, notes: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that were given, and those that the function itself determines."""
+    """The positional and keyword arguments to call the target with."""
     args, kwargs = _given(options, target, maker)
     return _completed(target, args, kwargs, maker, notes)
 
 
 def sizes(texts: list[str]) -> dict[str, int]:
+    """Parse the --size options, `NAME=N`."""
     out = {}
     for text in texts:
         name, _, number = text.partition("=")
@@ -63,7 +64,7 @@ def _completed(
     maker: Maker,
     notes: list[str],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """With the arguments that the function's parameters determine, or an earlier call."""
+    """Complete the arguments from defaults and annotations, or take those of an earlier call."""
     parameters = parameters_of(target.value)
     nothing_given = not args and not kwargs
     positional = [p for p in parameters.values() if p.kind in PLAIN]
@@ -104,7 +105,7 @@ def _completed(
 def _in_order(
     positional: list[inspect.Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """By position as far as possible."""
+    """Turn keyword arguments into positional ones as far as possible."""
     out, rest = list(args), dict(kwargs)
     for p in positional[len(args) :]:
         if p.name not in rest:
@@ -127,7 +128,7 @@ def _missing(target: Target, missing: list[str]) -> CommandError:
 
 
 def _earlier(value: Any, maker: Maker) -> tuple[Any, ...] | None:
-    """Arguments like those of the latest call that the file itself made."""
+    """Arguments with the types of the latest call that the file itself made, or None."""
     if not isinstance(value, functions.Function) or value._fixed:
         return None
     latest = value._specialiser(value._mode).latest
@@ -151,7 +152,7 @@ def _target_of(value: Any) -> bind_arguments.Target:
 
 
 def parameters_of(value: Any) -> dict[str, inspect.Parameter]:
-    """Those that are still to be given."""
+    """The parameters that are not bound yet."""
     if isinstance(value, functions.Function):
         return dict(inspect.signature(value).parameters)
     target = bind_arguments.unwrap(value)

@@ -1,4 +1,4 @@
-"""`s2s doctor`: what s2s runs on, and what is wrong with it."""
+"""`s2s doctor`: report the environment that s2s runs in, and problems with it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ SETTINGS = (
     "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
 )  # fmt: skip
-# What kernels are much faster with.
-WANTED = ("avx2", "fma", "avx512f", "neon", "asimd")
+# CPU features that make kernels much faster.
+REPORTED_FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Findings:
-    """Facts by section, and what is wrong."""
+    """Facts by section, and the problems found."""
 
     facts: dict[str, dict[str, str]] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
@@ -106,14 +106,14 @@ def _machine() -> dict[str, str]:
     return {
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "processor": llvm.get_host_cpu_name(),
-        "features": ", ".join(f for f in WANTED if features.get(f)) or "none of note",
+        "features": ", ".join(f for f in REPORTED_FEATURES if features.get(f)) or "none of note",
         "cores": f"{os.cpu_count()}, {usable} for this process",
         "Numba's threads": str(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
     }
 
 
 def _backends() -> dict[str, str]:
-    """What each back end that compiles is, and whether it is available."""
+    """A description of each compiling back end, and whether it is available."""
     native = "the same loop nests, entered without Numba"
     if not backends.has_native():
         native = "off: this interpreter lays objects out in another way; numba is used instead"
@@ -125,7 +125,7 @@ def _backends() -> dict[str, str]:
 
 
 def _blas(found: Findings) -> dict[str, str]:
-    """NumPy's and SciPy's; compiled code takes SciPy's."""
+    """The BLAS of NumPy and that of SciPy.  Compiled code calls SciPy's."""
     built = np.show_config(mode="dicts") or {}
     ours = built.get("Build Dependencies", {}).get("blas", {})
     facts = {"of NumPy": f"{ours.get('name', '?')} {ours.get('version', '')}".strip()}
@@ -143,14 +143,14 @@ def _blas(found: Findings) -> dict[str, str]:
     return {**facts, **_blas_threads()}
 
 
-_THREADS = (
+_THREAD_COUNT_SYMBOLS = (
     "scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads",
     "openblas_get_num_threads64_", "openblas_get_num_threads", "MKL_Get_Max_Threads",
 )  # fmt: skip
 
 
 def _blas_threads() -> dict[str, str]:
-    """The threads of each BLAS that is loaded, where the system tells which are."""
+    """The thread count of each loaded BLAS, on systems with /proc/self/maps."""
     try:
         lines = Path("/proc/self/maps").read_text().splitlines()
     except OSError:
@@ -159,7 +159,9 @@ def _blas_threads() -> dict[str, str]:
     found = {}
     for file in sorted(f for f in files if re.search(r"(openblas|mkl_rt)[^/]*\.so", f)):
         library = ctypes.CDLL(file)
-        count = next((getattr(library, n) for n in _THREADS if hasattr(library, n)), None)
+        count = next(
+            (getattr(library, n) for n in _THREAD_COUNT_SYMBOLS if hasattr(library, n)), None
+        )
         if count is not None:
             found[f"threads of {Path(file).parent.name.removesuffix('.libs')}'s"] = str(count())
     return found
@@ -180,7 +182,7 @@ def _cache(found: Findings) -> dict[str, str]:
 
 
 def _try_out(found: Findings) -> None:
-    """Compiles and runs one small gradient."""
+    """Compile and run one small gradient, and record a problem if it fails or is wrong."""
     try:
         gradient = functions.grad(_sample, backend="numba")(np.array([0.5, 1.0]), np.eye(2))
         right = np.allclose(gradient, [1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Settings of the environment, for a while."""
+"""Context managers that set environment variables temporarily."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def setting(name: str, value: str | None) -> Iterator[None]:
-    """An environment variable; None leaves it as it is."""
+    """Set an environment variable for the duration of the block; None leaves it as it is."""
     before = os.environ.get(name)
     if value is not None:
         os.environ[name] = value
@@ -25,6 +25,6 @@ def setting(name: str, value: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def cold_cache() -> Iterator[None]:
-    """A cache of one's own: what is compiled in it is compiled from scratch."""
+    """Use an empty temporary cache directory, so that everything is compiled from scratch."""
     with tempfile.TemporaryDirectory(prefix="s2s-") as folder, setting("S2S_CACHE_DIR", folder):
         yield

@@ -1,10 +1,10 @@
-"""Exit codes, and the errors that carry them."""
+"""Exit codes, and the exception that carries one."""
 
 from __future__ import annotations
 
 OK = 0
-WRONG = 1  # a check failed: a wrong gradient, or something amiss with the installation
-USAGE = 2  # the command cannot be understood, or lacks something
+WRONG = 1  # a check failed: a wrong gradient, or a problem with the installation
+USAGE = 2  # the command line is invalid or incomplete
 PROGRAM = 3  # the user's own program raised an error
 REFUSED = 4  # s2s does not support, or refuses, the function
 INTERNAL = 5  # s2s itself failed
@@ -22,7 +22,7 @@ MEANING = {
 
 
 class CommandError(Exception):
-    """What ends a command: a message, what to do about it, and the exit code."""
+    """An error that ends a command: a message, advice, and the exit code."""
 
     def __init__(self, message: str, advice: str = "", code: int = USAGE) -> None:
         super().__init__(message)

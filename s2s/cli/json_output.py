@@ -1,4 +1,4 @@
-"""Output for scripts: JSON, in which infinities and NaN are texts, since JSON has none."""
+"""JSON output for scripts.  Infinities and NaN are strings, because JSON has no such numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command is about: a compiled function and the arguments to look at it with."""
+"""The subject of a command: a compiled function and its example arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .target_path import Target, find
 
 @dataclass
 class Subject:
-    """The target, what is compiled of it, and its arguments."""
+    """The target, the compiled function made from it, and its arguments."""
 
     target: Target
     compiled: functions.Function
@@ -48,17 +48,17 @@ class Subject:
         return getattr(function, "plain", function)
 
     def fresh(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Copies of the arguments, for a call that may write into them."""
+        """Copies of the arguments, for a call that may mutate them."""
         args = tuple(tree_copy.copy_leaves(a) for a in self.args)
         return args, {k: tree_copy.copy_leaves(v) for k, v in self.kwargs.items()}
 
     def entry(self) -> tuple[Any, tuple[Any, ...]]:
-        """The specialisation for the arguments, with all that the compiler can tell of it, and a
-        kernel's parameters, which it may write into."""
+        """The specialisation for the arguments with the results of all passes, and the kernel
+        parameters, which the kernel may mutate."""
         args, kwargs = self.fresh()
         specialiser, bound = self.compiled._bind(self.compiled._mode, args, kwargs)
         entry, params = specialiser.find(bound, "python")
-        if entry.compiled.passes is None:  # found on disk, where only the outcome is kept
+        if entry.compiled.passes is None:  # from the disk cache, which has only the final result
             specs = specialiser.describe(bound)
             compiled = specialiser.translate(specs, specialiser.named(bound))
             entry = specialiser._entry(compiled, specs, bound)
@@ -66,8 +66,8 @@ class Subject:
         return entry, params
 
     def call(self, function: Any) -> tuple[Callable[[], Any], Callable[[], None]]:
-        """A call of a function with these arguments, and what makes them as they were before, if
-        it should write into them."""
+        """A closure that calls a function with copies of the arguments, and one that restores the
+        copies after calls that mutate them."""
         args, kwargs = self.fresh()
         pairs = [
             (mine, theirs)
@@ -83,7 +83,7 @@ class Subject:
         return lambda: function(*args, **kwargs), restore
 
     def given(self) -> dict[str, str]:
-        """The arguments, as types, by the names of the parameters."""
+        """The types of the arguments by parameter name."""
         bound = inspect.signature(self.compiled).bind(*self.args, **self.kwargs)
         bound.apply_defaults()
         return {k: type_text(v) for k, v in bound.arguments.items()}
@@ -101,7 +101,7 @@ def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that name a function and its arguments."""
+    """Add the options that select a function and its arguments."""
     parser.add_argument(
         "function", metavar="FILE.py:FUNC",
         help="a function, a method (Model.step), or an expression (make_step(10)) in a file",
@@ -130,7 +130,7 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
-    """The function and arguments that the options name."""
+    """Resolve the options to a compiled function and its arguments."""
     target = find(options.function)
     notes: list[str] = []
     maker = Maker(sizes(options.size), target.evaluate)
@@ -146,7 +146,7 @@ def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
 
 
 def type_text(value: Any) -> str:
-    """The type of an argument, as --args takes it."""
+    """The type of an argument in the syntax of --args."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}[{', '.join(map(str, value.shape)) or '()'}]"
     spec = describe(value)

@@ -1,7 +1,7 @@
-"""What the compiler made of a kernel, for people to read: LLVM's language and machine code.
+"""Listings of a kernel: LLVM IR and assembly.
 
-Only the kernel's own functions are shown: not what converts arguments from and to Python, nor
-declarations.  Mangled names are shortened.
+Only the kernel's own functions are shown, without declarations and without the wrappers that
+convert arguments from and to Python.  Mangled names are shortened.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
 
 
 def text(entry: Any, params: Any, level: str) -> str:
-    """The functions of a kernel in LLVM's language (`llvm`) or for this machine (`asm`)."""
+    """The functions of a kernel as LLVM IR (`llvm`) or as assembly of the host (`asm`)."""
     compiled = entry.compiled
     kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))
     try:
         whole = listing(source(compiled.lowered, compiled.entry, kinds), level)
     except Unsupported:
-        whole = _by_numba(entry, params, level)
+        whole = _numba_listing(entry, params, level)
     pieces = (_definitions if level == "llvm" else _routines)(whole)
     own = [body for name, body in pieces if not any(f in name for f in _FOREIGN)]
     return _MANGLED.sub(compiled.name, "\n".join(own))
 
 
-def _by_numba(entry: Any, params: Any, level: str) -> str:
-    with cold_cache():  # Numba shows only what it has just compiled
+def _numba_listing(entry: Any, params: Any, level: str) -> str:
+    with cold_cache():  # Numba can show only code compiled in this process
         dispatcher = entry.kernel("numba", params).function
     (found,) = dispatcher.nopython_signatures
     return (dispatcher.inspect_llvm if level == "llvm" else dispatcher.inspect_asm)(found.args)
 
 
 def _definitions(text: str) -> Iterator[tuple[str, str]]:
-    """Each function of LLVM's language: its first line and its text."""
+    """Each function definition in LLVM IR: its first line and its text."""
     for match in re.finditer(r"^define .*?^}\n", text, re.MULTILINE | re.DOTALL):
         yield match[0].partition("\n")[0], match[0]
 
 
 def _routines(text: str) -> Iterator[tuple[str, str]]:
-    """Each routine of an assembly listing, without directives."""
+    """Each function of an assembly listing: its name and its text without directives."""
     for match in re.finditer(r"^\s*\.type\s+(\S+),@function\n", text, re.MULTILINE):
         name = match[1]
         end = text.find(f"\t.size\t{name}", match.end())

@@ -1,4 +1,4 @@
-"""Reads the command line, runs a command, and turns errors into messages and exit codes."""
+"""Parse the command line, run a command, and map errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(words)
     try:
         code = options.run(options)
-        sys.stdout.flush()  # here, where a reader that has left is no error
+        sys.stdout.flush()  # inside the try block, so that a closed pipe is handled below
         return code
     except exit_codes.CommandError as error:
         return _fail(str(error), error.code)
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), exit_codes.REFUSED)
     except KeyboardInterrupt:
         return _fail("interrupted", exit_codes.INTERRUPTED)
-    except BrokenPipeError:  # `s2s show … | head`: nobody reads any more
+    except BrokenPipeError:  # the reader closed the pipe, as in `s2s show … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exit_codes.OK
 

@@ -1,8 +1,8 @@
-"""Memory over a run of the readable program, line by line.
+"""Memory profile of a run of the readable program, line by line.
 
-The readable code is run under CPython, and NumPy tells `tracemalloc` what it allocates.  What is
-counted is what the run itself allocates, arguments apart.  Compiled code fuses most of what is a
-temporary array here.
+The readable code runs under CPython, where NumPy reports its allocations to `tracemalloc`.  Only
+allocations of the run itself are counted, not the arguments.  Compiled code fuses most of the
+temporary arrays that appear here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-POINTS = 4096  # a longer run is told in larger steps
-PATIENCE = 10.0  # seconds
+POINTS = 4096  # maximum number of samples; a longer run has several lines per sample
+PATIENCE = 10.0  # time limit of a run in seconds
 
 
 @dataclass
 class MemoryTrace:
-    """What was allocated, in bytes, step by step: after a line had run, and at most while it ran.
-    `complete` is False if the run was ended because it took too long."""
+    """Allocated bytes per sample: `after` a line has run, and `most`, the peak while it ran.
+    `complete` is False if the run was stopped at the time limit."""
 
     lines: list[int]
     after: list[int]
@@ -36,12 +36,12 @@ class MemoryTrace:
         return max(self.most, default=0)
 
 
-class _Enough(Exception):
-    """Ends a run that takes too long."""
+class _TimeLimitReached(Exception):
+    """Stops a run that exceeds the time limit."""
 
 
 class _Recorder:
-    """Is told each line that runs.  It allocates nothing itself."""
+    """A trace function that records memory at each executed line.  It allocates nothing itself."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
@@ -55,7 +55,7 @@ class _Recorder:
         if frame.f_code.co_filename != self.filename:
             return None
         if event == "call" and self.line:
-            return self  # a function of the program's own
+            return self  # a function that the program defines
         if event == "line" or event == "return":
             self.note()
             self.line = frame.f_lineno
@@ -64,7 +64,7 @@ class _Recorder:
         return self
 
     def note(self) -> None:
-        """The line before has run."""
+        """Record the memory of the line that has just run."""
         after, most = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         if not self.line:
@@ -81,10 +81,10 @@ class _Recorder:
         self.table[1, at] = after - self.base
         self.table[2, at] = max(self.table[2, at], most - self.base)
         if self.steps % 1024 == 0 and time.monotonic() > self.end:
-            raise _Enough
+            raise _TimeLimitReached
 
     def halve(self) -> None:
-        """Two steps become one."""
+        """Merge pairs of samples, which doubles the number of lines per sample."""
         table, half = self.table, POINTS // 2
         table[2, :half] = np.maximum(table[2, ::2], table[2, 1::2])
         table[:2, :half] = table[:2, 1::2]
@@ -92,7 +92,8 @@ class _Recorder:
 
 
 def trace(entry: Any, params: tuple[Any, ...]) -> MemoryTrace:
-    """Runs an entry's readable code once, on parameters that it may write into."""
+    """Run the readable code of an entry once and return its memory profile.  The run may mutate
+    the parameters."""
     kernel = entry.kernel("python", params)
     buffers = [None] * len(entry.buffers)
     recorder = _Recorder(_filename(kernel))
@@ -104,7 +105,7 @@ def trace(entry: Any, params: tuple[Any, ...]) -> MemoryTrace:
     try:
         sys.settrace(recorder)
         kernel(params, entry.seed, buffers)
-    except _Enough:
+    except _TimeLimitReached:
         complete = False
     finally:
         sys.settrace(before)
@@ -118,6 +119,6 @@ def trace(entry: Any, params: tuple[Any, ...]) -> MemoryTrace:
 
 
 def _filename(kernel: Any) -> str:
-    """The name under which the readable code was compiled."""
+    """The file name under which the readable code was compiled."""
     cells = dict(zip(kernel.__code__.co_freevars, kernel.__closure__ or ()))
     return cells["space"].cell_contents["__name__"]

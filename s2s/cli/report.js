@@ -1,5 +1,6 @@
 "use strict";
-// A click on a line brings its counterpart on the other side into view; clicks go round.
+// A click on a line scrolls to its counterpart on the other side.  Further clicks cycle through all
+// counterparts.
 for (const line of document.querySelectorAll(".s2s-line")) {
   line.addEventListener("click", () => {
     const own = [...line.classList].find((name) => /^p\d+$/.test(name));

@@ -1,4 +1,4 @@
-"""`s2s report`: all that can be told of a function and its gradient, as one page."""
+"""`s2s report`: write an HTML page with all diagnostics of a function and its gradient."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tell(about: Subject, options: argparse.Namespace) -> Told:
+    """Collect the data of the page; with --no-run, without times and memory."""
     compiled = about.compiled
     explained = compiled.explain(*about.args, **about.kwargs)
     entry, params = about.entry()

@@ -1,4 +1,4 @@
-"""What the page of `s2s report` shows."""
+"""The data that the page of `s2s report` shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .loaded_function import Subject
 
 @dataclass
 class Told:
-    """What the page tells.  `times` and `memory` are None if nothing was run."""
+    """The data of one report.  `times` and `memory` are None if nothing was run."""
 
     about: Subject
     compiled: Any
@@ -22,4 +22,4 @@ class Told:
     passes: list[tuple[str, str]]
     times: bench.Times | None = None
     memory: memory_trace.MemoryTrace | None = None
-    workspace: int | None = None  # of the compiled kernel, in bytes, where its text tells it
+    workspace: int | None = None  # bytes of the compiled kernel's arrays, if known without a run

@@ -1,4 +1,4 @@
-"""The page of `s2s report`: HTML that needs nothing from elsewhere."""
+"""The page of `s2s report`: self-contained HTML without external resources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .timing import duration
 
 
 def page(told: Told) -> str:
-    """The whole page."""
+    """The HTML of the page, with a content security policy that admits only its own script."""
     style, script = _asset("report.css"), _asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -53,7 +53,7 @@ def _asset(name: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already."""
+    """An HTML table.  The cells are HTML, not plain text."""
     titles = "".join(f"<th>{t}</th>" for t in head)
     lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in rows)
     return f'<div class="wide"><table><tr>{titles}</tr>{lines}</table></div>'
@@ -63,7 +63,7 @@ def _code(text: str) -> str:
     return f"<code>{html_text(text)}</code>"
 
 
-# ---------------------------------------------------------------- above
+# ---------------------------------------------------------------- header and key figures
 
 
 def _header(told: Told) -> str:
@@ -81,7 +81,7 @@ def _header(told: Told) -> str:
 
 
 def _figures(told: Told) -> str:
-    """The numbers that one looks for first."""
+    """The key figures: times, saved bytes, peak memory and workspace."""
     figures: list[tuple[str, str, str]] = []
     times, memory = told.times, told.memory
     if times is not None:
@@ -225,7 +225,7 @@ def _passes(told: Told) -> str:
     parts, before, last = [], "", ""
     for name, text in told.passes:
         parts.append(f"<details><summary>{html_text(name)}</summary>{code_html(text)}</details>")
-        if last and last != "write":  # what is lowered has another shape altogether
+        if last and last != "write":  # a diff from readable to lowered source is useless
             changed = changes(before, text, last, name)
             parts.append(
                 f'<details class="diff"><summary>{html_text(last)} → {html_text(name)}</summary>'

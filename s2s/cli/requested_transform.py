@@ -1,4 +1,4 @@
-"""What is asked of a function: by its decorator, or on the command line."""
+"""The transformation to apply to a function: from its decorator, or from the command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def compiled(
     kwargs: dict[str, Any],
     default_wrt: str,
 ) -> functions.Function:
-    """What was asked of a function: by decorating it, or on the command line."""
+    """The compiled function: the decorated one, or the transformation that --mode and --wrt select.
+    Without either, it is the gradient with respect to the first or all floating arguments."""
     mode = getattr(options, "mode", None)
     chosen = None if options.wrt is None else _wrt(options.wrt)
     settings: dict[str, Any] = {}
@@ -65,7 +66,7 @@ def compiled(
 
 
 def _is_of_floats(value: Any) -> bool:
-    """Whether an argument can be differentiated by: all of its leaves are real or complex."""
+    """True if an argument is differentiable: all its leaves are real or complex floats."""
     try:
         leaves = [spec for _, spec in spec_leaves(describe(value), ())]
     except TypeError:
@@ -76,7 +77,8 @@ def _is_of_floats(value: Any) -> bool:
 def directed(
     compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any], maker: Maker
 ) -> tuple[Any, ...]:
-    """The arguments with the direction that `jvp`, `vjp` and `hvp` take after the first."""
+    """The arguments, with a random tangent or cotangent inserted after the first, as `jvp`, `vjp`
+    and `hvp` require."""
     if compiled._s2s_mode == "vjp":
         with running(compiled.__name__):
             copies = [tree_copy.copy_leaves(a) for a in args]
@@ -97,6 +99,7 @@ def directed(
 
 
 def _wrt(text: str) -> tuple[int | str, ...]:
+    """Parse --wrt: names or positions, separated by commas."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         raise CommandError("--wrt is empty", "write --wrt W,b")

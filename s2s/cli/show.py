@@ -1,4 +1,4 @@
-"""`s2s show`: the code that s2s makes of a function, at every level and after every pass."""
+"""`s2s show`: print the code that s2s generates for a function, at any level and after any pass."""
 
 from __future__ import annotations
 
@@ -95,6 +95,7 @@ def _texts(found: list[tuple[str, str]], diff: bool) -> Iterator[tuple[str, str]
 
 
 def changes(before: str, after: str, old: str, new: str) -> str:
+    """A unified diff."""
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), old, new, lineterm="", n=3
     )
@@ -129,7 +130,7 @@ def _show_text(
 
 
 def as_data(about: Subject, both: Sides, compiled: Any) -> dict[str, Any]:
-    """The two sides, for scripts and editors."""
+    """The emitted lines with their origins, as data for scripts and editors."""
     return {
         "function": about.name,
         "wrt": list(about.wrt),

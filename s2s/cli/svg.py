@@ -1,4 +1,4 @@
-"""Plots as SVG, for a page that needs nothing from elsewhere."""
+"""SVG plots for the self-contained report page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def memory_plot(
     backwards: Sequence[bool],
     steps: int,
 ) -> str:
-    """Memory over the steps of a run; `backwards` are those of an adjoint sweep."""
+    """A plot of memory over the samples of a run; `backwards` marks those of an adjoint sweep."""
     if not after:
         return ""
     top = max(max(most), 1)
     ticks = _ticks(top)
-    high = max(1.12 * top, ticks[-1])  # with room for what is written above
+    high = max(1.12 * top, ticks[-1])  # with a margin for the label of the peak
     inner = WIDTH - LEFT - RIGHT
 
     def x(i: float) -> float:
@@ -69,7 +69,7 @@ def memory_plot(
 
 
 def _stairs(values: Sequence[int], x, y, closed: bool) -> str:  # type: ignore[no-untyped-def]
-    """A line with a step at each value."""
+    """The path of a step plot."""
     out, last = [], None
     for i, v in enumerate(values):
         if v != last:
@@ -83,7 +83,7 @@ def _stairs(values: Sequence[int], x, y, closed: bool) -> str:  # type: ignore[n
 
 
 def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
-    """Where the marked ones stand in a row."""
+    """The half-open index ranges of consecutive marked samples."""
     found: list[tuple[int, int]] = []
     for i, mark in enumerate(marked):
         if mark and found and found[-1][1] == i:
@@ -94,7 +94,7 @@ def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def _ticks(top: int) -> list[int]:
-    """Some four round numbers up to the top."""
+    """About four tick values in round steps, from 0 to at least the top."""
     rough = top / 4
     size = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
     step = next(s * size for s in (1, 2, 2.5, 5, 10) if s * size >= rough)

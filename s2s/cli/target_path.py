@@ -1,7 +1,7 @@
-"""`FILE.py:FUNC`: the file is imported, and FUNC is read in its namespace.
+"""Resolve `FILE.py:FUNC`: import the file and evaluate FUNC in its namespace.
 
-FUNC is a name, a dotted name (`Model.step`), or any expression that yields a function: what a
-factory returns is `make_step(10)`, one of several results `make()[1]`.
+FUNC is a name, a dotted name (`Model.step`), or any expression that evaluates to a function, such
+as a call of a factory, `make_step(10)`, or an element of its result, `make()[1]`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .exit_codes import PROGRAM, CommandError
 
 @dataclass
 class Target:
-    """What FILE.py:FUNC names: the module, the text of FUNC, and its value."""
+    """A resolved FILE.py:FUNC: the file or module name, the module, the text of FUNC, and its
+    value."""
 
     place: str
     module: types.ModuleType
@@ -45,12 +46,12 @@ class Target:
         return f"{file_name(self.file)}:{self.expression}"
 
     def evaluate(self, expression: str) -> Any:
-        """An expression in the namespace of the file."""
+        """Evaluate an expression in the namespace of the file."""
         return evaluate(self.module, self.place, expression)
 
 
 def find(text: str) -> Target:
-    """The function that `FILE.py:FUNC` or `package.module:FUNC` names."""
+    """Resolve `FILE.py:FUNC` or `package.module:FUNC`."""
     place, expression = split(text)
     module = load(place)
     if not expression:
@@ -62,7 +63,7 @@ def find(text: str) -> Target:
 
 
 def split(text: str) -> tuple[str, str]:
-    """The file or module, and the expression."""
+    """Split into the file or module, and the expression."""
     before, dot, after = text.partition(".py:")
     if dot:
         return f"{before}.py", after.strip()
@@ -72,11 +73,12 @@ def split(text: str) -> tuple[str, str]:
     return (place, expression.strip()) if place else (text, "")
 
 
-# ---------------------------------------------------------------- the module
+# ---------------------------------------------------------------- module
 
 
 def load(place: str) -> types.ModuleType:
-    """Imports a file as the module it is, in its package if it is in one."""
+    """Import a file under its dotted module name, as part of its package if it has one; or import a
+    module by name."""
     if not place.endswith(".py"):
         with running(place):
             try:
@@ -98,7 +100,7 @@ def load(place: str) -> types.ModuleType:
     if known is not None and getattr(known, "__file__", None) == str(path):
         return known
     if known is not None or name in sys.stdlib_module_names:
-        name = f"_{name}_of_the_command_line"  # a file that has the name of a library
+        name = f"_{name}_of_the_command_line"  # avoids a clash with an existing module
     with running(place):
         if "." in name:
             return importlib.import_module(name)
@@ -115,7 +117,7 @@ def _python_files(folder: Path) -> list[str]:
 
 
 def _module_name(path: Path) -> tuple[Path, str]:
-    """The folder to import from, and the dotted name there."""
+    """The import root of a file, and its dotted module name there."""
     root, parts = path.parent, [] if path.stem == "__init__" else [path.stem]
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
@@ -125,8 +127,8 @@ def _module_name(path: Path) -> tuple[Path, str]:
 
 @contextlib.contextmanager
 def running(what: str) -> Iterator[None]:
-    """While the user's own code runs: what it prints goes to stderr, since stdout is the
-    command's; an error of its own is shown as its own."""
+    """Context for running user code.  Its output goes to stderr, because stdout is reserved for the
+    command.  An exception becomes a CommandError with the user's traceback."""
     argv, sys.argv = sys.argv, [what]
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -135,14 +137,14 @@ def running(what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         if isinstance(error, Exception) and getattr(error, "advice", None) is not None:
-            raise  # one of s2s, which tells its place itself
+            raise  # an s2s error, which has a source location already
         raise CommandError(_trace(error) + f"\n{what} raised an error", code=PROGRAM) from error
     finally:
         sys.argv = argv
 
 
 def _trace(error: BaseException) -> str:
-    """The traceback from the user's first line on."""
+    """The traceback without the frames of this package and of importlib."""
     ours = (os.path.dirname(__file__), "<frozen importlib")
     frames = list(traceback.extract_tb(error.__traceback__))
     while frames and frames[0].filename.startswith((*ours, importlib.__file__)):
@@ -151,7 +153,7 @@ def _trace(error: BaseException) -> str:
     return "".join(["Traceback (most recent call last):\n", *text]).rstrip()
 
 
-# ---------------------------------------------------------------- the function
+# ---------------------------------------------------------------- function
 
 
 def _function(module: types.ModuleType, place: str, expression: str) -> Any:
@@ -175,7 +177,8 @@ def _function(module: types.ModuleType, place: str, expression: str) -> Any:
 
 
 def evaluate(module: types.ModuleType, place: str, expression: str) -> Any:
-    """An expression in the namespace of a module; a name that is not there is told."""
+    """Evaluate an expression in the namespace of a module.  An undefined name is reported with
+    similar names."""
     with running(f"{place}:{expression}"):
         try:
             return eval(compile(expression, f"<{expression}>", "eval"), vars(module))
@@ -199,7 +202,7 @@ def evaluate(module: types.ModuleType, place: str, expression: str) -> Any:
 
 
 def _of_instance(module: types.ModuleType, place: str, tree: ast.Attribute, value: Any) -> Any:
-    """`Model.step` of an object, if the class makes one without arguments."""
+    """`Model.step` bound to a new instance, if the class needs no arguments."""
     owner = evaluate(module, place, ast.unparse(tree.value))
     if not isinstance(owner, type):
         return value
@@ -231,7 +234,8 @@ def _is_function(value: Any) -> bool:
 
 
 def functions_in(file: str | None) -> list[str]:
-    """The functions and methods that a file defines, by their dotted names; it is not run."""
+    """The dotted names of the public functions and methods that a file defines.  The file is
+    parsed, not executed."""
     try:
         tree = ast.parse(Path(file or "").read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):

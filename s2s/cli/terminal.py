@@ -1,4 +1,4 @@
-"""Code on a terminal: highlighted by rich where it is installed, plain text where it is not."""
+"""Terminal output of code: highlighted if `rich` is installed, else plain text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..inspect.side_by_side import Sides
 from ..transforms.ir.quote import printable, printable_lines
 from . import side_by_side_columns
 
-WIDE = 120  # from here on there is room for two sides
+TWO_COLUMN_WIDTH = 120  # minimum terminal width for the two-column layout
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def page(options: argparse.Namespace) -> Page:
-    """Where a command's output goes."""
+    """The output page of a command, from its options and the terminal."""
     terminal = sys.stdout.isatty()
     coloured = options.color == "always" or (
         options.color == "auto" and terminal and not os.environ.get("NO_COLOR")
@@ -70,7 +70,7 @@ class Page:
             self.console.print(highlighted(text.rstrip("\n"), language), soft_wrap=True)
 
     def sides(self, both: Sides) -> None:
-        wide = self.width >= WIDE and bool(both.listings)
+        wide = self.width >= TWO_COLUMN_WIDTH and bool(both.listings)
         rows = side_by_side_columns.paired(both) if wide else side_by_side_columns.single(both)
         width = (self.width - 3) // 2 if wide else self.width
         for row in rows:
@@ -81,7 +81,7 @@ class Page:
 
 
 def highlighted(text: str, language: str) -> Any:
-    """A `rich.text.Text`."""
+    """The highlighted text, as a `rich.text.Text`."""
     from rich.syntax import Syntax
 
     made = Syntax("", language, theme="ansi_dark", background_color="default").highlight(text)
@@ -89,7 +89,7 @@ def highlighted(text: str, language: str) -> Any:
     return made
 
 
-# The lines of the user's function take turns, so that counterparts are found by colour.
+# Colours of the user's lines, assigned cyclically; emitted lines have the colour of their origin.
 _PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
@@ -108,8 +108,8 @@ def _coloured(row: side_by_side_columns.Row, width: int) -> Any:
         gutter = side_by_side_columns.gutter(cell)
         text = Text(gutter, "dim")
         if cell.mark is not None and cell.place is not None:
-            # What tells the user's line has its colour, and leads to the file.
-            # Percent-encoded: a style ends at a space.
+            # The label of the user's line has its colour and links to the file.  The path is
+            # percent-encoded, because a space would end the style.
             path = quote(os.fsencode(os.path.abspath(cell.place[0])))
             link = f"link file://{path}#L{cell.place[1]}"
             label = gutter.split()[-1]

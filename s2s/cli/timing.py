@@ -1,4 +1,5 @@
-"""How long calls take: the best and the median of many, each long enough for the clock."""
+"""Timing of calls: the best and the median of many batches, each long enough for the clock's
+resolution."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-SHORTEST = 1e-3  # calls are made in batches that take this long
-ROUNDS = 5  # at least so many
+MIN_BATCH_SECONDS = 1e-3
+MIN_BATCHES = 5
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,21 @@ class Timing:
 def measure(
     call: Callable[[], Any], seconds: float, before: Callable[[], None] | None = None
 ) -> Timing:
-    """Calls for about that long, after a first call that does not count.  `before` runs before
-    each call, and is not timed."""
+    """Time calls for about `seconds`, after one untimed warm-up call.  `before` runs before each
+    timed call and is not timed itself; with it, a batch is one call."""
     call()
     if before is not None:
         before()
     batch, took = 1, _time(call, 1)
-    while took < SHORTEST and batch < 10**7 and before is None:
-        batch = max(2 * batch, int(batch * SHORTEST / max(took, 1e-9)))
+    while took < MIN_BATCH_SECONDS and batch < 10**7 and before is None:
+        batch = max(2 * batch, int(batch * MIN_BATCH_SECONDS / max(took, 1e-9)))
         took = _time(call, batch)
     each = [took / batch]
     end = time.perf_counter() + seconds
     collecting = gc.isenabled()
     gc.disable()
     try:
-        while time.perf_counter() < end or (len(each) < ROUNDS and took < seconds):
+        while time.perf_counter() < end or (len(each) < MIN_BATCHES and took < seconds):
             if before is not None:
                 before()
             each.append(_time(call, batch) / batch)
@@ -60,7 +61,7 @@ def _time(call: Callable[[], Any], times: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """A time with three significant digits and a unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -1,5 +1,5 @@
-"""What the arrays of a compiled kernel take, besides its arguments and results: told by its text,
-in which every array is made by a statement that says how large it is."""
+"""The peak size of the arrays of a compiled kernel, without arguments and results.  It is computed
+from the lowered source, in which each allocation statement states its size."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .. import kernels
 from ..backends.backends import signature
 from ..backends.build_kernel import source
 
-# Functions that make arrays of their own.
-_MAKERS = ("rt.linalg.", "rt.fft.", "rt.draws.")
+# Prefixes of runtime functions that allocate arrays internally.
+_ALLOCATING_PREFIXES = ("rt.linalg.", "rt.fft.", "rt.draws.")
 
 
 def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
-    """The most bytes in use at a time; None if only the run tells."""
+    """The maximum number of bytes live at a time; None if it is known only at run time."""
     from numba.core.errors import NumbaError
 
     from ..aot.workspace_plan import plan
@@ -29,13 +29,13 @@ def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
     kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))
     tree = ast.parse(compiled.lowered)
     defined = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
-    if len(defined) > 1 or any(maker in compiled.lowered for maker in _MAKERS):
+    if len(defined) > 1 or any(maker in compiled.lowered for maker in _ALLOCATING_PREFIXES):
         return None
     try:
         read = source(compiled.lowered, compiled.entry, kinds)
         function, known = read.function, read.types
         memory = plan(function, known, Plan(function, known).private)
-    except (Unsupported, NumbaError):  # which is for Numba's own front end to compile
+    except (Unsupported, NumbaError):  # code that only Numba's front end compiles
         return None
     if memory.heap or memory.sizes is None:
         return None

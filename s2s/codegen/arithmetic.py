@@ -1,8 +1,8 @@
-"""Arithmetic of the usual numbers, for which Numba need not be asked.
+"""Scalar arithmetic on the common types, emitted as LLVM IR without Numba.
 
-To be asked at all, Numba is imported and loads all it knows (`awake`), which takes longer than
-compiling a small kernel.  Most kernels do no more than add, multiply, compare and convert floats,
-integers and truth values, and call functions of our own.
+Using Numba means to import it and load its registries (`awake`), which takes longer than compiling
+a small kernel.  Most kernels only add, multiply, compare and convert floats, integers and booleans,
+and call functions of s2s.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from .value_types import (
 
 FLOATS = (float32, float64)
 NUMBERS = (*FLOATS, int64)
-Writer = Callable[..., Any]  # of a builder and values
+Writer = Callable[..., Any]  # emits a result from (builder, *values)
 
 
 def awake() -> None:
-    """From here on Numba knows all it knows."""
+    """Load all registries of Numba's CPU target, typing and lowering."""
     from numba.core.registry import cpu_target
 
     target: Any = cpu_target
@@ -50,7 +50,7 @@ def awake() -> None:
 
 
 def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
-    """A function of numbers, if it is here for these types."""
+    """The overload of a scalar function for these types, or None if it is not implemented here."""
     if function is operator.pow and isinstance(args[1], Literal):
         fits = args[0] in FLOATS or (args[0] == int64 and args[1].value >= 0)
         return Callee(function, args, args[0]) if fits else None
@@ -61,12 +61,18 @@ def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
     if result is None:
         if _writer(function, first) is None:
             return None
-        result = boolean if function in _TESTS else int64 if function in _WHOLE else first
+        result = (
+            boolean
+            if function in _RETURN_BOOLEAN
+            else int64
+            if function in _RETURN_INT64
+            else first
+        )
     return Callee(function, args, result)
 
 
 def writer(callee: Callee) -> Writer | None:
-    """What writes a function that is here."""
+    """The emitter of an overload resolved here, or None."""
     if callee.function is operator.pow and isinstance(callee.args[-1], Literal):
         exponent = callee.args[-1].value
         return lambda builder, x, _: _power(builder, x, exponent)
@@ -74,16 +80,17 @@ def writer(callee: Callee) -> Writer | None:
 
 
 def _writer(function: Any, kind: Any) -> Writer | None:
+    """The emitter of a function whose arguments all have type `kind`, or None."""
     if kind in FLOATS:
         return _ON_FLOATS.get(function)
     if kind == int64:
         return _ON_INTEGERS.get(function)
     if isinstance(kind, Integer) and function in _SIGNS:
         return _compare_integers(_SIGNS[function], kind.signed)
-    return _ON_TRUTH.get(function) if kind == boolean else None
+    return _ON_BOOLEANS.get(function) if kind == boolean else None
 
 
-def _method(name: str) -> Writer:
+def _builder_method(name: str) -> Writer:
     return lambda builder, *args: getattr(builder, name)(*args)
 
 
@@ -106,34 +113,36 @@ def _compare_integers(sign: str, signed: bool = True) -> Writer:
     return lambda builder, x, y: getattr(builder, name)(sign, x, y)
 
 
-def _negative(builder: Any, x: Any) -> Any:
+def _negate(builder: Any, x: Any) -> Any:
     if isinstance(x, ir.Constant):
         return ir.Constant(x.type, -x.constant)
-    return builder.fsub(ir.Constant(x.type, -0.0), x)  # fneg would not be reassociated
+    return builder.fsub(ir.Constant(x.type, -0.0), x)  # LLVM does not reassociate fneg
 
 
 def _is_nan(builder: Any, x: Any) -> Any:
     return builder.fcmp_unordered("uno", x, x)
 
 
-def _compare_size(sign: str) -> Writer:
-    """Compares the size of a number with infinity."""
+def _compare_magnitude(sign: str) -> Writer:
+    """Compare the absolute value with infinity."""
 
     def write(builder: Any, x: Any) -> Any:
-        size = _intrinsic("llvm.fabs")(builder, x)
-        return builder.fcmp_ordered(sign, size, ir.Constant(x.type, math.inf))
+        magnitude = _intrinsic("llvm.fabs")(builder, x)
+        return builder.fcmp_ordered(sign, magnitude, ir.Constant(x.type, math.inf))
 
     return write
 
 
 def _sign(builder: Any, x: Any) -> Any:
     zero = ir.Constant(x.type, 0.0)
-    flat = builder.select(builder.fcmp_ordered("==", x, zero), zero, x)  # or nan
-    down = builder.select(builder.fcmp_ordered("<", x, zero), ir.Constant(x.type, -1.0), flat)
-    return builder.select(builder.fcmp_ordered(">", x, zero), ir.Constant(x.type, 1.0), down)
+    zero_or_nan = builder.select(builder.fcmp_ordered("==", x, zero), zero, x)  # nan stays nan
+    below = builder.select(
+        builder.fcmp_ordered("<", x, zero), ir.Constant(x.type, -1.0), zero_or_nan
+    )
+    return builder.select(builder.fcmp_ordered(">", x, zero), ir.Constant(x.type, 1.0), below)
 
 
-def _size(builder: Any, x: Any) -> Any:
+def _integer_abs(builder: Any, x: Any) -> Any:
     below = builder.icmp_signed("<", x, ir.Constant(x.type, 0))
     return builder.select(below, builder.neg(x), x)
 
@@ -141,7 +150,7 @@ def _size(builder: Any, x: Any) -> Any:
 def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
     steps = builder.fdiv(builder.fsub(stop, start), step)
     zero, most = ir.Constant(steps.type, 0.0), ir.Constant(steps.type, 2.0**62)
-    # What is converted fits: of another number LLVM may make anything.
+    # Clamp before the conversion: fptosi of a value out of range is poison.
     some = builder.select(builder.fcmp_ordered(">", steps, zero), steps, zero)
     some = builder.select(builder.fcmp_ordered("<", some, most), some, most)
     whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, some), INT)
@@ -149,7 +158,7 @@ def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
-    """Distances of integers need 64 bits without a sign."""
+    """The trip count of range(start, stop, step).  The distance of two int64 needs uint64."""
     up = builder.icmp_signed(">", step, INT(0))
     low, high = builder.select(up, start, stop), builder.select(up, stop, start)
     some = builder.icmp_signed("<", low, high)
@@ -162,8 +171,8 @@ def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
     return builder.select(some, builder.select(fits, builder.add(times, INT(1)), most), INT(0))
 
 
-def _larger(sign: str) -> Writer:
-    """The larger or the smaller of two numbers; nan if one is."""
+def _extremum(sign: str) -> Writer:
+    """Maximum (">=") or minimum ("<=") of two floats; nan if one operand is nan."""
 
     def write(builder: Any, x: Any, y: Any) -> Any:
         first = builder.or_(builder.fcmp_ordered(sign, x, y), _is_nan(builder, x))
@@ -172,9 +181,9 @@ def _larger(sign: str) -> Writer:
     return write
 
 
-def _divided(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Rounded down, and the rest; 0 for division by 0.  The least integer by -1 is itself: the
-    processor would raise a signal."""
+def _floor_divmod(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Floor quotient and remainder of integers; both are 0 for division by 0.  The smallest integer
+    divided by -1 is itself: the division instruction would trap."""
     zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
     bad = builder.icmp_signed("==", y, zero)
     by = builder.select(bad, one, y)
@@ -191,7 +200,7 @@ def _divided(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _power(builder: Any, x: Any, exponent: int) -> Any:
-    """By squaring; of a float, or an integer to a power that is not negative."""
+    """x ** exponent by repeated squaring; the exponent is nonnegative if x is an integer."""
     is_float = not isinstance(x.type, ir.IntType)
     multiply = builder.fmul if is_float else builder.mul
     one: Any = ir.Constant(x.type, 1)
@@ -208,13 +217,13 @@ def _power(builder: Any, x: Any, exponent: int) -> Any:
 
 
 def _natural_power(builder: Any, x: Any, n: Any) -> Any:
-    """The same of integers, where the exponent is known when it runs; it is not negative."""
+    """x ** n of integers for a run-time exponent n >= 0, by repeated squaring."""
     name, module = "s2s.power", builder.module
-    power = module.globals.get(name) or _write_power(module, name)
+    power = module.globals.get(name) or _define_power(module, name)
     return builder.call(power, [x, n])
 
 
-def _write_power(module: Any, name: str) -> Any:
+def _define_power(module: Any, name: str) -> Any:
     function = new_function(module, ir.FunctionType(INT, [INT, INT]), name)
     entry, head, inside, after = map(function.append_basic_block, ("entry", "head", "inside", ""))
     builder: Any = ir.IRBuilder(entry)
@@ -239,15 +248,15 @@ _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
 }  # fmt: skip
-_TESTS = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite, kernels.stack_is_low}
-_WHOLE = {kernels.to_int, kernels.arange_count}
+_RETURN_BOOLEAN = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite, kernels.stack_is_low}
+_RETURN_INT64 = {kernels.to_int, kernels.arange_count}
 
 _ON_FLOATS: dict[Any, Writer] = {
-    operator.add: _method("fadd"),
-    operator.sub: _method("fsub"),
-    operator.mul: _method("fmul"),
-    operator.truediv: _method("fdiv"),
-    operator.neg: _negative,
+    operator.add: _builder_method("fadd"),
+    operator.sub: _builder_method("fsub"),
+    operator.mul: _builder_method("fmul"),
+    operator.truediv: _builder_method("fdiv"),
+    operator.neg: _negate,
     np.sqrt: _intrinsic("llvm.sqrt"),
     abs: _intrinsic("llvm.fabs"),
     np.absolute: _intrinsic("llvm.fabs"),
@@ -257,44 +266,44 @@ _ON_FLOATS: dict[Any, Writer] = {
     np.trunc: _intrinsic("llvm.trunc"),
     np.rint: _intrinsic("llvm.rint"),
     np.copysign: _intrinsic("llvm.copysign"),
-    np.maximum: _larger(">="),
-    np.minimum: _larger("<="),
+    np.maximum: _extremum(">="),
+    np.minimum: _extremum("<="),
     np.sign: _sign,
     np.isnan: _is_nan,
-    np.isinf: _compare_size("=="),
-    np.isfinite: _compare_size("<"),
+    np.isinf: _compare_magnitude("=="),
+    np.isfinite: _compare_magnitude("<"),
     kernels.to_int: lambda builder, x: builder.fptosi(x, INT),
     kernels.arange_count: _arange_count,
     **{function: _compare_floats(sign) for function, sign in _SIGNS.items()},
 }
 _ON_INTEGERS: dict[Any, Writer] = {
-    operator.add: _method("add"),
-    operator.sub: _method("sub"),
-    operator.mul: _method("mul"),
+    operator.add: _builder_method("add"),
+    operator.sub: _builder_method("sub"),
+    operator.mul: _builder_method("mul"),
     operator.neg: lambda builder, x: (
         ir.Constant(x.type, -x.constant) if isinstance(x, ir.Constant) else builder.neg(x)
     ),
-    abs: _size,
-    operator.and_: _method("and_"),
-    operator.or_: _method("or_"),
-    operator.xor: _method("xor"),
-    operator.lshift: _method("shl"),
-    operator.rshift: _method("ashr"),
-    operator.floordiv: lambda builder, x, y: _divided(builder, x, y)[0],
-    operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
+    abs: _integer_abs,
+    operator.and_: _builder_method("and_"),
+    operator.or_: _builder_method("or_"),
+    operator.xor: _builder_method("xor"),
+    operator.lshift: _builder_method("shl"),
+    operator.rshift: _builder_method("ashr"),
+    operator.floordiv: lambda builder, x, y: _floor_divmod(builder, x, y)[0],
+    operator.mod: lambda builder, x, y: _floor_divmod(builder, x, y)[1],
     kernels.natural_power: _natural_power,
     kernels.trip_count: _trip_count,
     kernels.stack_limit: stack_limit.stack_limit,
     kernels.stack_is_low: stack_limit.stack_is_low,
-    kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],
-    kernels.remainder: lambda builder, x, y: _divided(builder, x, y)[1],
+    kernels.floor_divide: lambda builder, x, y: _floor_divmod(builder, x, y)[0],
+    kernels.remainder: lambda builder, x, y: _floor_divmod(builder, x, y)[1],
     **{function: _compare_integers(sign) for function, sign in _SIGNS.items()},
 }
-_ON_TRUTH: dict[Any, Writer] = {
-    operator.not_: _method("not_"),
-    operator.and_: _method("and_"),
-    operator.or_: _method("or_"),
-    operator.xor: _method("xor"),
+_ON_BOOLEANS: dict[Any, Writer] = {
+    operator.not_: _builder_method("not_"),
+    operator.and_: _builder_method("and_"),
+    operator.or_: _builder_method("or_"),
+    operator.xor: _builder_method("xor"),
     **{f: (lambda b, x, y, s=s: b.icmp_unsigned(s, x, y)) for f, s in _SIGNS.items()},
 }
 
@@ -303,7 +312,7 @@ _ON_TRUTH: dict[Any, Writer] = {
 
 
 def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
-    """A number as one of another type; rounded toward zero where it has to be."""
+    """Emit the conversion of a scalar to another type; floats are truncated toward zero."""
     from .type_lowering import memory_type
 
     type_ = memory_type(new)
@@ -341,7 +350,7 @@ def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
 
 
 def can_convert(old: Any, new: Any) -> bool:
-    """Whether a number of one type is converted to one of another here."""
+    """Whether `converted` handles this conversion of scalars."""
     if not isinstance(old, Number) or not isinstance(new, Number):
         return False
     return isinstance(new, Complex) or not isinstance(old, Complex)

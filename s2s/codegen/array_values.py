@@ -1,4 +1,4 @@
-"""Arrays in machine code: a pointer, sizes, and who owns the memory."""
+"""Arrays in LLVM IR: data pointer, sizes, strides, and the meminfo that owns the memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..transforms.ir.record import record
 from .llvm_utils import INT, NULL, POINTER, declared, member, new_function, room
 from .type_lowering import Context, memory_type, to_numba
 
-ALIGN = 32  # of the first element of an array
+ALIGN = 32  # bytes, alignment of the first element of an array
 
 
 @record
 class Buffer:
-    """Values that describe an array: `strides`, in bytes, only where it is
-    not laid out in C order; `memory` is what Numba's runtime counts references to."""
+    """The IR values that describe an array.  `strides`, in bytes, are None for C order; `memory` is
+    the meminfo, the reference-counted object of Numba's runtime."""
 
     type: Any
     data: Any
@@ -28,16 +28,17 @@ class Buffer:
     memory: Any = NULL
 
     def parts(self) -> list[Any]:
+        """The components: data, sizes, strides unless in C order, meminfo."""
         return [self.data, *self.sizes, *(self.strides or ()), self.memory]
 
     def of_parts(self, parts: list[Any]) -> Buffer:
-        """An array of the same type with other values."""
+        """An array of the same type with other components."""
         n = len(self.sizes)
         strides = parts[n + 1 : -1] if self.strides is not None else None
         return Buffer(self.type, parts[0], parts[1 : n + 1], strides, parts[-1])
 
     def place(self, builder: Any, index: list[Any]) -> Any:
-        """The address of an element, or of the first of those with these leading indices."""
+        """The address of an element, or of the subarray with these leading indices."""
         if not index:
             return self.data
         if self.strides is not None:
@@ -47,39 +48,39 @@ class Buffer:
                 offset = term if offset is None else builder.add(offset, term, flags=["nsw"])
             raw = builder.bitcast(self.data, POINTER)
             return builder.bitcast(builder.gep(raw, [offset]), self.data.type)
-        # Step by step, so that what an outer loop counts is added there.
+        # One GEP per index, so that the offset of an outer index is loop-invariant in inner loops.
         steps: list[Any] = [None]
         for size in reversed(self.sizes[1:]):
             inner = steps[0]
             steps.insert(0, size if inner is None else builder.mul(size, inner, flags=["nsw"]))
-        made = self.data
+        address = self.data
         for i, step in zip(index, steps):
             offset = i if step is None else builder.mul(i, step, flags=["nsw"])
-            made = builder.gep(made, [offset], inbounds=True)
-        return made
+            address = builder.gep(address, [offset], inbounds=True)
+        return address
 
     def part(self, builder: Any, type_: Any, index: list[Any]) -> Buffer:
-        """x[i, …] with fewer indices than x has axes."""
+        """The subarray x[i, …] for fewer indices than x has axes."""
         n = len(index)
         strides = self.strides[n:] if self.strides is not None else None
         return Buffer(type_, self.place(builder, index), self.sizes[n:], strides, self.memory)
 
 
 def parts_of_type(type_: Any) -> list[Any]:
-    """The types of what describes an array of a type."""
+    """The LLVM types of the components of an array (`Buffer.parts`)."""
     strides = type_.ndim if type_.layout != "C" else 0
     return [memory_type(type_.dtype).as_pointer(), *[INT] * (type_.ndim + strides), POINTER]
 
 
 def of_values(type_: Any, values: list[Any]) -> Buffer:
-    """An array of a type, of such values."""
+    """The array of a type with these components."""
     n = type_.ndim
     strides = values[n + 1 : -1] if type_.layout != "C" else None
     return Buffer(type_, values[0], values[1 : n + 1], strides, values[-1])
 
 
 def unpack(context: Context, builder: Any, type_: Any, value: Any) -> Buffer:
-    """From Numba's own representation."""
+    """The `Buffer` of an array in Numba's data model."""
     model = context.numba.data_model_manager[to_numba(type_)]
 
     def field(name: str) -> Any:
@@ -94,7 +95,7 @@ def unpack(context: Context, builder: Any, type_: Any, value: Any) -> Buffer:
 
 
 def pack(context: Context, builder: Any, buffer: Buffer) -> Any:
-    """To Numba's own representation."""
+    """An array in Numba's data model."""
     type_ = buffer.type
     item = INT(type_.dtype.bytes)
     strides = buffer.strides
@@ -112,26 +113,26 @@ def pack(context: Context, builder: Any, buffer: Buffer) -> Any:
         "data": buffer.data, "shape": buffer.sizes, "strides": strides,
     }  # fmt: skip
     for name, content in fields.items():
-        place = model.get_field_position(name)
+        position = model.get_field_position(name)
         if isinstance(content, list):
-            whole = ir.Constant(value.type.elements[place], ir.Undefined)
+            whole = ir.Constant(value.type.elements[position], ir.Undefined)
             for axis, size in enumerate(content):
                 whole = builder.insert_value(whole, size, axis)
             content = whole
-        value = builder.insert_value(value, content, place)
+        value = builder.insert_value(value, content, position)
     return value
 
 
 # ---------------------------------------------------------------- memory
 
 
-# What is counted: the references, two things of Numba's, the data and its size.
+# Numba's NRT_MemInfo: reference count, destructor, its argument, data pointer, size.
 HEADER = ir.LiteralStructType([INT, POINTER, POINTER, POINTER, INT])
 
 
 def allocate(builder: Any, type_: Any, sizes: list[Any], fail: Callable[[], None]) -> Buffer:
-    """A new array; `fail` is written for the case that there is no memory for it."""
-    make = _allocator(builder.module, len(sizes))
+    """Allocate an array; `fail` emits the code for an allocation failure."""
+    make = _allocation_function(builder.module, len(sizes))
     memory = builder.call(make, [INT(type_.dtype.bytes), *sizes])
     with builder.if_then(builder.icmp_unsigned("==", memory, NULL), likely=False):
         fail()
@@ -142,15 +143,15 @@ def allocate(builder: Any, type_: Any, sizes: list[Any], fail: Callable[[], None
 
 
 def on_stack(builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
-    """A small array of fixed size that nothing counts references to."""
+    """Allocate an array of constant size on the stack, without a meminfo."""
     count = math.prod(n.constant for n in sizes)
     element = memory_type(type_.dtype)
     place = room(builder, ir.ArrayType(element, max(count, 1)))
     return Buffer(type_, builder.bitcast(place, element.as_pointer()), sizes, None, NULL)
 
 
-def _allocator(module: Any, rank: int) -> Any:
-    """alloc(itemsize, size, …): null for sizes that are negative or too large."""
+def _allocation_function(module: Any, rank: int) -> Any:
+    """The function alloc(itemsize, size, …); null if a size is negative or the total overflows."""
     name = f"s2s.alloc.{rank}"
     function = module.globals.get(name)
     if function is not None:
@@ -169,34 +170,35 @@ def _allocator(module: Any, rank: int) -> Any:
         builder.ret(NULL)
     small = ir.IntType(32)
     kind = ir.FunctionType(POINTER, [INT, small])
-    give = declared(module, kind, ALLOCATE)
-    give.return_value.add_attribute("noalias")
-    builder.ret(builder.call(give, [total, small(ALIGN)]))
+    pool_allocate = declared(module, kind, ALLOCATE)
+    pool_allocate.return_value.add_attribute("noalias")
+    builder.ret(builder.call(pool_allocate, [total, small(ALIGN)]))
     return function
 
 
 def retain(builder: Any, memory: Any) -> None:
-    builder.call(_counter(builder.module, "NRT_incref"), [memory])
+    builder.call(_refcount_function(builder.module, "NRT_incref"), [memory])
 
 
 def release(builder: Any, place: Any) -> None:
-    """Lets go of the memory noted at a place, if any is."""
-    builder.call(_release(builder.module), [place])
+    """Release the meminfo stored at an address, if any, and clear it."""
+    builder.call(_release_function(builder.module), [place])
 
 
-def _counter(module: Any, name: str) -> Any:
+def _refcount_function(module: Any, name: str) -> Any:
     return declared(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
 
 
-def _release(module: Any) -> Any:
-    """A function, so that the place stays in memory and out of the optimiser's way."""
+def _release_function(module: Any) -> Any:
+    """The function release(place).  It is not inlined, so that the slot stays in memory and SSA
+    construction does not promote it."""
     function = module.globals.get("s2s.release")
     if function is None:
         type_ = ir.FunctionType(ir.VoidType(), [POINTER.as_pointer()])
         function = new_function(module, type_, "s2s.release", "noinline")
         builder = ir.IRBuilder(function.append_basic_block())
         (place,) = function.args
-        builder.call(_counter(module, "NRT_decref"), [builder.load(place)])
+        builder.call(_refcount_function(module, "NRT_decref"), [builder.load(place)])
         builder.store(NULL, place)
         builder.ret_void()
     return function

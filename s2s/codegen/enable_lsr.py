@@ -1,9 +1,9 @@
-"""Whether machine code gains by LLVM's search for how to count up addresses in loops.
+"""Decide whether LLVM's loop strength reduction (LSR) is run.
 
-That search is more than half of the time that machine code takes.  Addresses are written so that
-what an outer loop counts is added there (`array_values.py`): loops of which several rounds are
-computed at once have nothing left to gain.  Loops that branch take one round at a time, and are
-few.
+LSR takes more than half of the code generation time.  Addresses are emitted as one GEP per index,
+so the part that depends on an outer loop is loop-invariant in the inner one (`array_values.py`):
+vectorised loops gain nothing from LSR.  Loops with branches are not vectorised and gain from it;
+there are few of them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .syntax_helpers import walk
 
 
 def pays(function: ast.FunctionDef) -> bool:
-    """Whether an innermost loop branches."""
-    return any(isinstance(n, ast.For) and _branches(n) for n in walk(function))
+    """Whether an innermost loop contains a branch."""
+    return any(isinstance(n, ast.For) and _is_branching_innermost_loop(n) for n in walk(function))
 
 
-def _branches(loop: ast.For) -> bool:
+def _is_branching_innermost_loop(loop: ast.For) -> bool:
     inside = [n for s in loop.body for n in walk(s)]
     innermost = not any(isinstance(n, (ast.For, ast.While)) for n in inside)
     return innermost and any(isinstance(n, ast.If) for n in inside)

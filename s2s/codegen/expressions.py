@@ -1,7 +1,7 @@
-"""Expressions in machine code.
+"""Emission of expressions as LLVM IR.
 
-Arithmetic of the usual types is written by `plain`; for everything else Numba's own implementation
-of an operator or function is used, so that both ways of compiling agree.
+Arithmetic on the common scalar types is emitted by `arithmetic.py`.  For everything else, Numba's
+implementation of the operator or function is used, so that both compilation paths agree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .value_types import Array, Boolean, Callee, Float, Integer, Literal
 
 
 class Expressions:
-    """Writes expressions at the builder's place; who inherits supplies the variables."""
+    """Emits expressions at the builder's insertion point.  Subclasses supply the variables."""
 
     context: Context
     builder: Any
@@ -36,14 +36,14 @@ class Expressions:
     def variable(self, name: str) -> Any:
         raise NotImplementedError
 
-    # ---- by kind
+    # ---- by kind of node
 
     def expr(self, node: ast.expr) -> Any:
-        """The value of a number, the `Buffer` of an array."""
+        """The IR value of a scalar expression, the `Buffer` of an array expression."""
         return self._KINDS[type(node)](self, node)
 
     def as_type(self, node: ast.expr, type_: Any) -> Any:
-        """A number, converted."""
+        """The value of a scalar expression, converted to a type."""
         return self.cast(self.expr(node), self.types.of[node], type_)
 
     def cast(self, value: Any, old: Any, new: Any) -> Any:
@@ -79,27 +79,27 @@ class Expressions:
             assert isinstance(axis, ast.Constant)
             return self.expr(node.value.value).sizes[axis.value]
         buffer: Buffer = self.expr(node.value)
-        place = [self.integer(i) for i in indices(node)]
+        index = [self.integer(i) for i in indices(node)]
         type_ = self.types.of[node]
         if isinstance(type_, Array):
-            return buffer.part(self.builder, type_, place)
-        value = self.load(buffer, place)
+            return buffer.part(self.builder, type_, index)
+        value = self.load(buffer, index)
         if isinstance(node.value, ast.Name) and node.value.id in self.constant:
-            self._never_changes(value)
+            self._mark_invariant(value)
         return value
 
-    def _never_changes(self, loaded: Any) -> None:
-        """Lets the optimiser keep an element across writes to other arrays."""
+    def _mark_invariant(self, loaded: Any) -> None:
+        """Mark a load as invariant, so that LLVM keeps its value across stores to other arrays."""
         if isinstance(loaded, LoadInstr):
             loaded.set_metadata("invariant.load", self.builder.module.add_metadata([]))
 
     def load(self, buffer: Buffer, index: list[Any]) -> Any:
-        where = buffer.place(self.builder, index)
-        return self.context.load(self.builder, buffer.type.dtype, where)
+        address = buffer.place(self.builder, index)
+        return self.context.load(self.builder, buffer.type.dtype, address)
 
     def store(self, buffer: Buffer, index: list[Any], value: Any) -> None:
-        where = buffer.place(self.builder, index)
-        self.context.store(self.builder, buffer.type.dtype, value, where)
+        address = buffer.place(self.builder, index)
+        self.context.store(self.builder, buffer.type.dtype, value, address)
 
     def _binary(self, node: ast.BinOp) -> Any:
         left, right = self.expr(node.left), self.expr(node.right)
@@ -113,9 +113,9 @@ class Expressions:
     def _unary(self, node: ast.UnaryOp) -> Any:
         return self.call(node, [self.expr(node.operand)], [self.types.of[node.operand]])
 
-    # ---- choices
+    # ---- conditional expressions
 
-    def _either(self, node: ast.BoolOp) -> Any:
+    def _bool_op(self, node: ast.BoolOp) -> Any:
         first, *rest = node.values
         value = self.expr(first)
         both = isinstance(node.op, ast.And)
@@ -126,12 +126,12 @@ class Expressions:
             else:
                 skipped = ir.IntType(1)(0 if both else 1)
                 needed = value if both else self.builder.not_(value)
-                value = self._choose(needed, lambda o=other: self.expr(o), lambda s=skipped: s)
+                value = self._branch(needed, lambda o=other: self.expr(o), lambda s=skipped: s)
         return value
 
-    def _choice(self, node: ast.IfExp) -> Any:
+    def _conditional(self, node: ast.IfExp) -> Any:
         type_ = self.types.of[node]
-        name = _extreme(node)
+        name = _extremum_intrinsic(node)
         if name is not None and isinstance(type_, Float):
             values = [self.as_type(part, type_) for part in (node.body, node.orelse)]
             kind = values[0].type
@@ -142,14 +142,14 @@ class Expressions:
         if is_cheap(node.body) and is_cheap(node.orelse):
             yes, no = self.as_type(node.body, type_), self.as_type(node.orelse, type_)
             return self.builder.select(test, yes, no)
-        return self._choose(
+        return self._branch(
             test,
             lambda: self.as_type(node.body, type_),
             lambda: self.as_type(node.orelse, type_),
         )
 
-    def _choose(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-        """Computes one of two values only."""
+    def _branch(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """Evaluate only one of two expressions, with branches and a phi."""
         builder = self.builder
         with builder.if_else(test) as (then, otherwise):
             with then:
@@ -165,7 +165,7 @@ class Expressions:
 
     # ---- calls
 
-    def _called(self, node: ast.Call) -> Any:
+    def _function_call(self, node: ast.Call) -> Any:
         function = self.types.value(node.func) if not self._is_method(node) else None
         kinds = [self.types.of[a] for a in node.args]
         if isinstance(function, type) and issubclass(function, np.generic):
@@ -180,7 +180,7 @@ class Expressions:
         return isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
 
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
-        """What an operator or function makes of its arguments."""
+        """Emit the operator or function of a node, for IR values `args` of types `kinds`."""
         callee = self.types.calls[node]
         if callee.numba is None:
             function = elementary.find(callee)
@@ -210,28 +210,28 @@ class Expressions:
         return result
 
     def _values(self, args: Any, kinds: Any, wanted: Any) -> list[Any]:
-        """Arguments in Numba's own representation."""
+        """Arguments, converted to the parameter types, arrays in Numba's data model."""
         values = []
         for value, old, new in zip(args, kinds, wanted, strict=True):
             if isinstance(value, Buffer):
                 value = pack(self.context, self.builder, value)
-            values.append(self.cast(value, old, new) if _differs(old, new) else value)
+            values.append(self.cast(value, old, new) if _needs_cast(old, new) else value)
         return values
 
     def _shared_call(self, callee: Callee, values: list[Any]) -> Any:
-        """Numba's code for a function of numbers, which is written once.  It may call others
-        as functions of Numba's do, and so is one: the result goes to a place, and there is
-        another for errors, of which it has none."""
+        """Call a scalar function implemented by Numba, which is emitted once per module.  It may
+        call other Numba functions, so it has Numba's calling convention: a pointer for the result
+        and one for the exception, which stays null."""
         numba, (_, signature) = self.context.numba, callee.numba
-        function = self._shared(callee)
-        place = room(self.builder, function.args[0].type.pointee, zero=True)
+        function = self._shared_function(callee)
+        result = room(self.builder, function.args[0].type.pointee, zero=True)
         no_error = ir.Constant(function.args[1].type, None)
         given = numba.get_arg_packer(signature.args).as_arguments(self.builder, values)
-        self.builder.call(function, [place, no_error, *given])
-        found = self.builder.load(place)
+        self.builder.call(function, [result, no_error, *given])
+        found = self.builder.load(result)
         return numba.get_returned_value(self.builder, signature.return_type, found)
 
-    def _shared(self, callee: Callee) -> Any:
+    def _shared_function(self, callee: Callee) -> Any:
         module, numba, (kind, signature) = self.builder.module, self.context.numba, callee.numba
         name = f"s2s.{callee.function!r}{signature}".replace('"', "'")
         function = module.globals.get(name)
@@ -255,18 +255,18 @@ class Expressions:
         ast.BinOp: _binary,
         ast.Compare: _compare,
         ast.UnaryOp: _unary,
-        ast.BoolOp: _either,
-        ast.IfExp: _choice,
-        ast.Call: _called,
+        ast.BoolOp: _bool_op,
+        ast.IfExp: _conditional,
+        ast.Call: _function_call,
     }
 
 
-def _differs(old: Any, new: Any) -> bool:
+def _needs_cast(old: Any, new: Any) -> bool:
     return old != new and not isinstance(new, (Literal, Array))
 
 
 def never_fails(callee: Callee) -> bool:
-    """Whether the code for it neither raises nor needs a function of Numba's around it."""
+    """Whether the emitted code neither raises nor depends on an enclosing Numba function."""
     if callee.numba is None or elementary.find(callee) is not None:
         return True
     if not all(isinstance(t, (Float, Integer, Boolean)) for t in (*callee.args, callee.result)):
@@ -283,7 +283,8 @@ def _is_cast(node: ast.Call) -> bool:
 
 
 def is_cheap(node: ast.expr) -> bool:
-    """Whether computing it in vain does no harm."""
+    """Whether an expression may be evaluated speculatively: it has no element loads, no calls but
+    casts, no conditionals, integer divisions or powers."""
     for part in ast.walk(node):
         if isinstance(part, ast.IfExp) or (isinstance(part, ast.Call) and not _is_cast(part)):
             return False
@@ -294,9 +295,9 @@ def is_cheap(node: ast.expr) -> bool:
     return True
 
 
-def _extreme(node: ast.IfExp) -> str | None:
-    """LLVM's name for the larger or smaller of two numbers, or nan if one of them is,
-    `x if x > y or x != x else y`: only by its name does LLVM compute several at once."""
+def _extremum_intrinsic(node: ast.IfExp) -> str | None:
+    """The intrinsic `maximum` or `minimum` for `x if x > y or x != x else y`, which propagates nan.
+    LLVM vectorises the intrinsic but not the select pattern."""
     match node:
         case ast.IfExp(
             test=ast.BoolOp(

@@ -1,7 +1,7 @@
-"""Routines: functions of Numba's that kernels call and do not contain.
+"""External routines: functions compiled by Numba that kernels call but do not contain.
 
-Each is machine code of its own, kept under a name that is the same in all processes, which also is
-the symbol that kernels call it by.
+Each routine is an object file of its own.  It is cached under a name that is the same in all
+processes, which is also its symbol in kernels.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from .type_inference import Unsupported
 
 
 def renamed(text: str, routines: dict[str, Any]) -> str:
-    """A module in which routines, given by what Numba made of them, have their lasting names."""
-    for told, compiled in sorted(routines.items()):
+    """LLVM IR in which Numba's mangled names of routines are replaced by their stable symbols.
+    `routines` maps signatures to Numba's compile results."""
+    for signature, compiled in sorted(routines.items()):
         mangled = compiled.fndesc.mangled_name
         if f'@"{mangled}"' in text:
-            text = text.replace(f'@"{mangled}"', f'@"{_kept(told, compiled)}"')
+            text = text.replace(f'@"{mangled}"', f'@"{_cached_symbol(signature, compiled)}"')
     return text
 
 
-def _kept(told: str, compiled: Any) -> str:
-    name = jit_link.ROUTINE + store.digest(store.platform_key(), told)
+def _cached_symbol(signature: str, compiled: Any) -> str:
+    """The stable symbol of a routine, which is compiled and cached if it is not yet."""
+    name = jit_link.ROUTINE + store.digest(store.platform_key(), signature)
     if jit_link.routine_code(name) is None:
-        jit_link.keep_routine(name, _code(name, compiled))
+        jit_link.keep_routine(name, _object_code(name, compiled))
     return name
 
 
-def _code(name: str, compiled: Any) -> jit_link.Code:
+def _object_code(name: str, compiled: Any) -> jit_link.Code:
+    """The object code of a routine.  Only the routine itself has external linkage."""
     mangled = compiled.fndesc.mangled_name
     module = llvm_passes.parsed(
         str(compiled.library._get_module_for_linking()).replace(mangled, name)

@@ -1,9 +1,10 @@
-"""Long calls of LLVM that Ctrl-C ends at once.
+"""Run long LLVM calls so that Ctrl-C takes effect at once.
 
-Python handles a signal in the main thread, between two of its own instructions: a call into a
-library delays it until the call returns, which takes LLVM seconds for a long kernel.  So the main
-thread waits while another one calls.  If it is interrupted, that call runs to its end, holding what
-it works on; nobody uses the result, and the next call waits for it at LLVM's own lock.
+Python handles signals in the main thread, between two bytecode instructions.  A call into a library
+delays them until it returns, and LLVM takes seconds for a long kernel.  So a second thread makes
+the call while the main thread waits for it.  After an interrupt, the call runs to completion and
+keeps its operands alive.  Its result is discarded, and the next LLVM call blocks on LLVM's lock
+until it has ended.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ T = TypeVar("T")
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """What `work` returns or raises; it must hold all that it needs, and undo what it sets."""
+    """Return or raise what `work` does.  `work` may outlive this call, so it must hold references
+    to all it uses and restore all options it sets."""
     if threading.current_thread() is not threading.main_thread():
-        return work()  # no signal comes here
+        return work()  # signals are handled in the main thread only
     outcome: list[Any] = []
-    done = threading.Lock()  # waiting for it can be interrupted, on every Python
+    done = threading.Lock()  # acquiring a lock is interruptible in every Python version
     done.acquire()
 
     def call() -> None:

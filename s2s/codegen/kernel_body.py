@@ -1,4 +1,4 @@
-"""The body of a kernel, whoever calls it and however it raises errors."""
+"""The body of a kernel, independent of its calling convention and error reporting."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from .type_lowering import Context
 
 
 class Errors:
-    """How a function ends that fails."""
+    """Error reporting of a function: an interface for the calling conventions."""
 
     def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
-        """Notes an error."""
+        """Record an error with constant arguments."""
         raise NotImplementedError
 
     def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
-        """Notes an error that run-time values belong to; what is known is its own kind."""
+        """Record an error whose arguments are IR values of types `kinds`, or Python constants."""
         raise NotImplementedError
 
     def leave(self, builder: Any) -> None:
-        """Returns, with the error that was noted last."""
+        """Return from the function with the error recorded last."""
         builder.ret(CODE(1))
 
 
 class Kernel(Framed):
+    """Emits the statements of a kernel, its error exits and the calls of its parts."""
+
     def __init__(
         self,
         context: Context,
@@ -52,11 +54,11 @@ class Kernel(Framed):
         self.results: list[Any] | None = None
 
     def run(self, function: ast.FunctionDef, values: list[Any]) -> list[Any] | None:
-        """The results for arguments, which are values and `Buffer`s unless they are in the frame;
-        None if it always fails."""
+        """Emit the kernel and return its results; None if it always fails.  Arguments are IR values
+        and `Buffer`s, unless they are passed in the frame."""
         if self.frame is not None:
-            self._clear(self.frame)
-            values = [self._given(a.arg) for a in function.args.args]
+            self._clear_frame(self.frame)
+            values = [self._load_argument(a.arg) for a in function.args.args]
         for parameter, value in zip(function.args.args, values):
             if value is not None:
                 self.parameter(parameter.arg, value)
@@ -70,18 +72,18 @@ class Kernel(Framed):
                 failed = self.builder.icmp_unsigned("!=", code, CODE(0))
                 with self.builder.if_then(failed, likely=False):
                     self.fail(code)
-        self._write_failures()
+        self._emit_error_exit()
         return self.results
 
-    def _clear(self, frame: Frame) -> None:
-        """Behind the arguments."""
-        where = self.builder.bitcast(self.table, POINTER)
-        clear = self.builder.module.declare_intrinsic("llvm.memset", [POINTER, INT])
+    def _clear_frame(self, frame: Frame) -> None:
+        """Zero the frame except for the arguments at its start."""
+        start = self.builder.bitcast(self.table, POINTER)
+        memset = self.builder.module.declare_intrinsic("llvm.memset", [POINTER, INT])
         size = INT(8 * (frame.size - frame.table))
-        self.builder.call(clear, [where, ir.IntType(8)(0), size, ir.IntType(1)(0)])
+        self.builder.call(memset, [start, ir.IntType(8)(0), size, ir.IntType(1)(0)])
 
-    def _given(self, name: str) -> Any:
-        """An argument that is bound again; others stay in the frame."""
+    def _load_argument(self, name: str) -> Any:
+        """Load an argument from the frame if it is reassigned; None for others."""
         assert self.frame is not None
         if name not in self.types.slots:
             return None
@@ -105,8 +107,8 @@ class Kernel(Framed):
         self.errors.set_with(self.builder, exception, values, [self.types.of.get(a) for a in args])
         self.fail(CODE(0))
 
-    def _write_failures(self) -> None:
-        """Lets go of all memory, then raises what the code says."""
+    def _emit_error_exit(self) -> None:
+        """Emit the common error exit: release all arrays, then raise the error of the code."""
         builder = self.builder
         with builder.goto_block(self.failed):
             with counting(builder, INT(len(self.owned))) as i:
@@ -124,12 +126,13 @@ class Kernel(Framed):
 
 
 def returned(function: ast.FunctionDef) -> set[str]:
-    given = [s.value for s in walk(function) if isinstance(s, ast.Return)]
-    return {n.id for e in given if e for n in walk(e) if isinstance(n, ast.Name)}
+    """The names that occur in return statements."""
+    values = [s.value for s in walk(function) if isinstance(s, ast.Return)]
+    return {n.id for e in values if e for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def last_mentions(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
-    """The names that are mentioned for the last time in each statement."""
+    """Last uses: for each statement, the names that no later statement mentions."""
     last: dict[str, ast.stmt] = {}
     for stmt in stmts:
         for node in walk(stmt):

@@ -1,5 +1,7 @@
-"""A kernel as an LLVM module of its own, with a C calling convention; Numba is asked only for the
-functions that nobody here knows."""
+"""A kernel as an LLVM module of its own, with a C calling convention.
+
+Numba is used only for functions that this code generator does not implement.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,14 @@ from .value_types import Array, Float, Integer, Number
 
 KERNEL = "s2s.kernel"
 STATUS = ir.IntType(32)
-# An error as Numba writes it: what it is, pickled, its size, values that belong to it, a function
-# that makes objects of them, and how many there are.
+# Numba's exception info struct: pickled (exception, args, format), its size, pointer to run-time
+# arguments, pointer to the function that boxes them, their count.
 INFO = ir.LiteralStructType([POINTER, STATUS, POINTER, POINTER, STATUS])
 
 
 class Source:
-    """A kernel to be compiled: a function of a text, for arguments of types `kinds`.  The other
-    names of the text are in `space`; `prepare` is called before Numba is asked for anything."""
+    """A kernel to be compiled: a lowered function for arguments of types `kinds`.  `space` is the
+    namespace of its module; `prepare` is called before Numba is used for the first time."""
 
     def __init__(
         self,
@@ -52,39 +54,40 @@ class Source:
 
 
 def listing(source: Source, level: str) -> str:
-    """A kernel for people to read: in LLVM's language ("llvm") or for this machine ("asm")."""
+    """The listing of a kernel: optimised LLVM IR ("llvm") or host assembly ("asm")."""
     final = optimised(source, [])
     return str(final) if level == "llvm" else llvm_passes.assembly(final, pays(source.function))
 
 
 def pays(function: ast.FunctionDef) -> bool:
-    """Whether loop strength reduction pays for a kernel."""
-    # Most of a long kernel runs no loop often enough for its addresses to matter.
+    """Whether loop strength reduction is profitable for a kernel."""
+    # Most loops of a long kernel have too few iterations for address arithmetic to matter.
     return not is_long(function) and enable_lsr.pays(function)
 
 
 # add_entry(context, kernel, frame) adds an entry point for a kernel to its module.  A kernel with a
-# frame takes its arguments there.
+# frame takes its arguments in the frame.
 AddEntry = Callable[[Context, Any, Frame | None], None]
 
 
 def optimised(source: Source, written: list[int], add_entry: AddEntry | None = None) -> Any:
-    """The optimised module of a kernel; it may turn out to be `Unsupported`.  The kernel raises
-    `Overlap` if an array at one of the positions `written` may overlap with another."""
+    """The optimised LLVM module of a kernel.  Raises `Unsupported` if the kernel cannot be compiled
+    here.  The kernel raises `Overlap` if an array at one of the positions `written` may overlap
+    with another array."""
     module = ir.Module("s2s")
-    asked: list[Any] = []
+    libraries: list[Any] = []
     with contextlib.ExitStack() as stack:
-        context = Context(lambda: _numba(source.options, asked, stack))
-        target, frame = _write(context, module, source, written)
+        context = Context(lambda: _numba_context(source.options, libraries, stack))
+        target, frame = _emit_kernel(context, module, source, written)
         if add_entry is not None:
             add_entry(context, target, frame)
         refcount.write(module)
         llvm_passes.mark(module, source.options["fastmath"])
-    known = source.types.routines
-    final = llvm_passes.parsed(external_routines.renamed(str(module), known))
-    elsewhere = [compiled.library for compiled in known.values()]
-    for library in dict.fromkeys(other for one in asked for other in one._linking_libraries):
-        if library not in elsewhere:
+    routines = source.types.routines
+    final = llvm_passes.parsed(external_routines.renamed(str(module), routines))
+    external = [compiled.library for compiled in routines.values()]
+    for library in dict.fromkeys(dep for one in libraries for dep in one._linking_libraries):
+        if library not in external:
             final.link_in(library._get_module_for_linking(), preserve=True)
     if add_entry is not None:
         final.get_function(KERNEL).linkage = "internal"
@@ -93,9 +96,11 @@ def optimised(source: Source, written: list[int], add_entry: AddEntry | None = N
     return final
 
 
-def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStack) -> Any:
-    """Numba's own context, in which nothing asks for the environment of a function: there is none.
-    What it makes is in a library among those `asked`."""
+def _numba_context(
+    options: dict[str, Any], libraries: list[Any], stack: contextlib.ExitStack
+) -> Any:
+    """Numba's target context, with a new code library that is appended to `libraries`.  Kernels
+    have no Numba environment, so no environment manager is created."""
     from numba.core import compiler
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
@@ -108,18 +113,18 @@ def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStac
     context.get_env_manager = lambda builder, return_pyobject=False: None
     library = context.codegen().create_library("s2s")
     stack.enter_context(context.push_code_library(library))
-    asked.append(library)
+    libraries.append(library)
     return context
 
 
-# ---------------------------------------------------------------- the function
+# ---------------------------------------------------------------- kernel function
 
 
-def _write(
+def _emit_kernel(
     context: Context, module: Any, source: Source, written: list[int]
 ) -> tuple[Any, Frame | None]:
-    """kernel(results, error, arguments…): arrays are passed as their parts and returned so.  Many
-    arguments are passed in the kernel's frame."""
+    """Emit kernel(results, error, arguments…).  Arrays are passed and returned as their components
+    (`Buffer.parts`).  A kernel with many arguments takes them in its frame."""
     known = source.types
     plan = Plan(source.function, known)
     frame = frame_of(context, source.function, known, plan)
@@ -153,8 +158,8 @@ def _write(
             overlap_check.emit(builder, compared, len(written), overlap)
         else:
             first = [words[0].position for words in frame.given.values()]
-            places = [(source.kinds[i], first[i]) for i in order]
-            overlap_check.emit_in(builder, base, places, len(written), overlap)
+            offsets = [(source.kinds[i], first[i]) for i in order]
+            overlap_check.emit_in(builder, base, offsets, len(written), overlap)
     kernel = Kernel(context, builder, known, ends, plan, frame, base)
     results = kernel.run(source.function, values)
     if results is not None and not builder.block.is_terminated:
@@ -166,29 +171,34 @@ def _write(
 
 
 def parts_of(context: Context, kind: Any) -> list[Any]:
-    """The types of what is passed for an argument: its memory is somebody else's."""
+    """The LLVM types of the components of an argument, without the meminfo: the caller owns the
+    memory."""
     return parts_of_type(kind)[:-1] if isinstance(kind, Array) else [context.value_type(kind)]
 
 
 def results_of(context: Context, kind: Any) -> list[Any]:
+    """The LLVM types of the components of a result, including the meminfo of an array."""
     return parts_of_type(kind) if isinstance(kind, Array) else [context.value_type(kind)]
 
 
 class StatusErrors(Errors):
-    """Told as functions of Numba's tell theirs, so that it makes no difference whose they are."""
+    """Errors in Numba's calling convention (status code and exception info), so that errors of the
+    kernel and of Numba functions it calls are handled alike."""
 
     def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
         text, size = self._pickled(builder, (exception, args, ""))
         whole = ir.Constant(INFO, [text, STATUS(size), NULL, NULL, STATUS(0)])
-        builder.store(_constant(builder.module, "s2s.error", whole), builder.function.args[1])
+        builder.store(
+            _global_constant(builder.module, "s2s.error", whole), builder.function.args[1]
+        )
 
     def _pickled(self, builder: Any, what: Any) -> tuple[Any, int]:
         data = bytearray(pickle.dumps(what, protocol=4))
         text = ir.Constant(ir.ArrayType(ir.IntType(8), len(data)), data)
-        return _constant(builder.module, "s2s.text", text).bitcast(POINTER), len(data)
+        return _global_constant(builder.module, "s2s.text", text).bitcast(POINTER), len(data)
 
     def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
-        """The values stand behind the rest, in eight bytes each."""
+        """Store the exception info in new memory, and behind it the values, eight bytes each."""
         codes, stored, args = "", [], []
         for value, kind in zip(values, kinds):
             args.append(None if isinstance(value, ir.Value) else value)
@@ -200,9 +210,9 @@ class StatusErrors(Errors):
                 stored.append(converted(builder, value, kind, wide))
         text, size = self._pickled(builder, (exception, tuple(args), codes))
         type_ = ir.LiteralStructType([INFO, *(v.type for v in stored)])
-        room_ = INT(struct.calcsize("Pi4xPPi4x") + 8 * len(stored))
-        give = declared(builder.module, ir.FunctionType(POINTER, [INT]), "NRT_Allocate")
-        info = builder.bitcast(builder.call(give, [room_]), type_.as_pointer())
+        total = INT(struct.calcsize("Pi4xPPi4x") + 8 * len(stored))
+        allocate = declared(builder.module, ir.FunctionType(POINTER, [INT]), "NRT_Allocate")
+        info = builder.bitcast(builder.call(allocate, [total]), type_.as_pointer())
         fields = [text, STATUS(size), NULL, NULL, STATUS(len(stored))]
         for position, value in enumerate(fields):
             builder.store(value, member(builder, member(builder, info, 0), position))
@@ -211,8 +221,8 @@ class StatusErrors(Errors):
         builder.store(member(builder, info, 0), builder.function.args[1])
 
 
-def _constant(module: Any, name: str, value: Any) -> Any:
-    """A place in memory that holds a value for good."""
+def _global_constant(module: Any, name: str, value: Any) -> Any:
+    """A private global constant with this initializer."""
     made: Any = ir.GlobalVariable(module, value.type, module.get_unique_name(name))
     made.linkage, made.global_constant, made.initializer = "internal", True, value
     return made

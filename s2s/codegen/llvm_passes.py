@@ -1,4 +1,7 @@
-"""From LLVM's language to machine code for this machine: the passes that Numba runs."""
+"""LLVM pass pipeline and code generation for the host, for all back ends.
+
+`numba_bridge/numba_target.py` runs the same passes for kernels inside Numba functions.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,26 @@ from llvmlite.ir.instructions import CallInstr
 
 from .interruptible import interruptible
 
-_WHO = "s2s"  # sets options
-# 1 / sqrt(x) of float32 would be an estimate, made better once: nan for 0 and infinity.
+_OPTION_OWNER = "s2s"  # program name that `llvm.set_option` takes
+# Without it, 1 / sqrt(x) of float32 becomes a reciprocal estimate with one Newton step, which is
+# nan for 0 and infinity.
 _NO_ESTIMATES = '"reciprocal-estimates"="none"'
 _FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
 
 
 def features() -> str:
-    """What this machine can do, or one that stands for it, as for Numba."""
+    """CPU features of the host, or NUMBA_CPU_FEATURES if set, as in Numba."""
     named = os.environ.get("NUMBA_CPU_FEATURES")
     return llvm.get_host_cpu_features().flatten() if named is None else named
 
 
 @functools.cache
 def machine() -> Any:
+    """The target machine of the host, or of NUMBA_CPU_NAME if set."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    # Code that is linked where it is run needs no tables of addresses on machines of this kind.
+    # JIT-linked code on x86 needs no global offset table.
     reloc = "static" if target.name.startswith("x86") else "default"
     return target.create_target_machine(
         cpu=os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(), features=features(),
@@ -40,7 +45,7 @@ def machine() -> Any:
 
 
 def mark(module: Any, flags: set[str]) -> None:
-    """Gives arithmetic that has none the flags of what the optimiser may do with it."""
+    """Set fast-math flags on floating-point instructions that have none, and add them to calls."""
     order = sorted(flags)
     floats = (ir.FloatType(), ir.DoubleType())
     forbid_estimates(module)
@@ -56,14 +61,15 @@ def mark(module: Any, flags: set[str]) -> None:
 
 
 def forbid_estimates(module: Any) -> None:
-    """For all functions that there are by now."""
+    """Disable reciprocal estimates in all functions that the module defines so far."""
     for function in module.functions:
         if function.blocks:
-            set.add(function.attributes, _NO_ESTIMATES)  # which llvmlite has not heard of
+            set.add(function.attributes, _NO_ESTIMATES)  # an attribute that llvmlite does not know
 
 
 def parsed(text: str) -> Any:
-    # The bytes of a text stand for characters, one each.
+    """A verified LLVM module, parsed from IR."""
+    # As in Numba (`cgutils.normalize_ir_text`), each byte of UTF-8 becomes one character.
     module = llvm.parse_assembly(text.encode().decode("latin1"))
     module.data_layout = str(machine().target_data)
     module.verify()
@@ -71,22 +77,24 @@ def parsed(text: str) -> Any:
 
 
 def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
-    """Optimises: first what is inlined meets, so that pairs of counts are found; then all.
-    Neighbours in memory that no loop runs over may be computed at once, too: for that, more loops
-    are written out, which others do not gain by."""
+    """Optimise a module in two pipelines.  The first inlines and prunes pairs of reference counts,
+    the second is the full one.  With `neighbours`, it runs at -O3 with SLP vectorisation: straight-
+    line code on adjacent elements is vectorised, for which more loops are unrolled.  Other modules
+    do not gain from that."""
     for level in (0, 3 if neighbours else 2):
-        how = builder(target or machine(), level, neighbours and level == 3)
-        passes = how.getModulePassManager()
+        pass_builder = builder(target or machine(), level, neighbours and level == 3)
+        passes = pass_builder.getModulePassManager()
         if level == 0:
-            # Loops that end where they are tested are vectorised.
+            # The vectoriser needs rotated loops, which exit at the latch.
             passes.add_loop_rotate_pass()
             passes.add_instruction_combine_pass()
             passes.add_jump_threading_pass()
         passes.add_refprune_pass()
-        interruptible(functools.partial(passes.run, module, how))
+        interruptible(functools.partial(passes.run, module, pass_builder))
 
 
 def object_code(module: Any, care: bool = True) -> bytes:
+    """Object code for the host; `care`: run loop strength reduction."""
     target = machine()
 
     def emit() -> bytes:
@@ -97,26 +105,26 @@ def object_code(module: Any, care: bool = True) -> bytes:
 
 
 def assembly(module: Any, care: bool = True) -> str:
-    """The same to read."""
+    """Assembly for the host; `care`: run loop strength reduction."""
     with strength_reduction(care):
         return machine().emit_assembly(module)
 
 
 @contextlib.contextmanager
 def strength_reduction(enabled: bool) -> Iterator[None]:
-    """Whether LLVM's loop strength reduction runs while machine code is written.  It takes half of
-    that time, and few loops gain by it (`enable_lsr.py`)."""
+    """Enable or disable LLVM's loop strength reduction during code generation.  It takes half of
+    the code generation time, and few loops gain from it (`enable_lsr.py`)."""
     if not enabled:
-        llvm.set_option(_WHO, "-disable-lsr=true")
+        llvm.set_option(_OPTION_OWNER, "-disable-lsr=true")
     try:
         yield
     finally:
         if not enabled:
-            llvm.set_option(_WHO, "-disable-lsr=false")
+            llvm.set_option(_OPTION_OWNER, "-disable-lsr=false")
 
 
 def tidy(module: Any) -> None:
-    """Hardly optimises, which takes little time."""
+    """Run only instcombine and simplifycfg, which takes little time."""
     how = builder(machine(), 0)
     passes = llvm.create_new_module_pass_manager()
     passes.add_instruction_combine_pass()
@@ -125,7 +133,7 @@ def tidy(module: Any) -> None:
 
 
 def builder(target: Any, level: int, neighbours: bool = False) -> Any:
-    """What makes passes for a machine."""
+    """An LLVM pass builder for a target machine and optimisation level."""
     options = llvm.create_pipeline_tuning_options()
     options.speed_level = level
     options.slp_vectorization, options.loop_vectorization = neighbours, level > 0
@@ -133,11 +141,11 @@ def builder(target: Any, level: int, neighbours: bool = False) -> Any:
 
 
 def missing(module: Any) -> tuple[str, ...] | None:
-    """The symbols that a module calls and does not have; None if a function of Numba's among its
-    own needs its environment, of which there is none."""
-    things = [*module.functions, *module.global_variables]
-    environments = [t.name for t in things if "NumbaEnv" in t.name]
+    """The undefined symbols of a module; None if a Numba function in it uses its environment, which
+    does not exist here."""
+    symbols = [*module.functions, *module.global_variables]
+    environments = [s.name for s in symbols if "NumbaEnv" in s.name]
     if environments and any(str(module).count(name) > 1 for name in environments):
         return None
-    found = [t.name for t in things if t.is_declaration and not t.name.startswith("llvm.")]
+    found = [s.name for s in symbols if s.is_declaration and not s.name.startswith("llvm.")]
     return tuple(sorted(found))

@@ -1,4 +1,4 @@
-"""Phrases in LLVM's language."""
+"""Helpers for building LLVM IR with llvmlite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BIT = ir.IntType(1)
 
 
 def room(builder: Any, type_: Any, count: int | None = None, zero: bool = False) -> Any:
-    """Memory on the stack, asked for once, where the function begins."""
+    """An alloca in the entry block of the function."""
     with builder.goto_entry_block():
         made = builder.alloca(type_, size=None if count is None else INT(count))
         if zero:
@@ -24,19 +24,19 @@ def room(builder: Any, type_: Any, count: int | None = None, zero: bool = False)
 
 
 def room_for(builder: Any, value: Any) -> Any:
-    """Memory on the stack that holds a value."""
+    """An alloca that holds a value."""
     made = room(builder, value.type)
     builder.store(value, made)
     return made
 
 
 def declared(module: Any, type_: Any, name: str) -> Any:
-    """A function by its name, which another may have declared."""
+    """The function of this name, declared if the module does not have it."""
     return module.globals.get(name) or ir.Function(module, type_, name)
 
 
 def new_function(module: Any, type_: Any, name: str, *attributes: str) -> Any:
-    """One that nobody outside of the module knows."""
+    """A new function with internal linkage."""
     made = ir.Function(module, type_, name)
     made.linkage = "internal"
     for attribute in attributes:
@@ -46,7 +46,7 @@ def new_function(module: Any, type_: Any, name: str, *attributes: str) -> Any:
 
 @contextmanager
 def counting(builder: Any, stop: Any, start: Any = None) -> Iterator[Any]:
-    """A loop over integers, from 0 on unless `start` is given."""
+    """A loop over the integers from `start` (default 0) up to `stop`, exclusive."""
     before = builder.block
     head, inside, after = (builder.append_basic_block() for _ in range(3))
     builder.branch(head)
@@ -62,7 +62,7 @@ def counting(builder: Any, stop: Any, start: Any = None) -> Iterator[Any]:
 
 
 def struct(builder: Any, values: list[Any]) -> Any:
-    """Values as one."""
+    """A literal struct of values."""
     whole: Any = ir.Constant(ir.LiteralStructType([v.type for v in values]), ir.Undefined)
     for position, value in enumerate(values):
         whole = builder.insert_value(whole, value, position)
@@ -70,5 +70,5 @@ def struct(builder: Any, values: list[Any]) -> Any:
 
 
 def member(builder: Any, pointer: Any, position: int) -> Any:
-    """The address of a part of a structure."""
+    """The address of a member of a struct."""
     return builder.gep(pointer, [ir.IntType(32)(0), ir.IntType(32)(position)], inbounds=True)

@@ -1,24 +1,26 @@
-"""Options of compilation: what Numba and LLVM may assume."""
+"""Compile options: fast-math flags, error model and wrappers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Reassociation makes reductions fast; what would forget nan and inf stays off.
+# Reassociation lets LLVM vectorise reductions.  `nnan` and `ninf` stay off, so that nan and inf are
+# honoured.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
 
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 
 
-# Where Numba writes the code, a quotient by a root would become an estimate that is nan for 0 and
-# infinity; our own machine code forbids that (`codegen/llvm_passes.py`).
+# In code that Numba emits, `arcp` turns a quotient by a square root into a reciprocal estimate that
+# is nan for 0 and infinity.  The code generator disables estimates (`codegen/llvm_passes.py`).
 BY_NUMBA: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
 
 
-# Only Python calls the function around our own machine code.
+# The Numba function around a kernel is called only from Python, so it needs no C wrapper.
 WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 
 def spelled(options: dict[str, Any]) -> str:
+    """A canonical string of options, for cache keys."""
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))

@@ -1,7 +1,7 @@
-"""Whether arrays that are written overlap with others, asked before a kernel does anything.
+"""Run-time alias check at the start of a kernel: written arrays must not overlap with others.
 
-Only the ends of each array's memory are compared, which takes a nanosecond a pair; whether arrays
-that may overlap do is found out by those who get the error.
+Only the address ranges of the arrays are compared, which takes a nanosecond per pair.  The check is
+conservative; the code that handles the error determines whether the arrays really overlap.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from .array_values import Buffer, of_values, parts_of_type
 from .llvm_utils import BIT, INT, NULL, counting, new_function, room
 from .value_types import Array
 
-_TABLE = INT.as_pointer()
-NAME = "s2s.apart"
+_INT_POINTER = INT.as_pointer()
+FUNCTION_NAME = "s2s.apart"
 
 
 def emit(
     builder: Any, arrays: list[tuple[Buffer, int]], written: int, fail: Callable[[], None]
 ) -> None:
-    """The question whether the first arrays, which are written, lie apart from each other and
-    from the rest; with each stands how long an element is.  `fail` is written for the case that
-    they do not."""
+    """Emit the check that the first `written` arrays are disjoint from each other and from the
+    rest.  `arrays` are pairs (buffer, item size).  `fail` emits the code for the other case."""
     table = room(builder, INT, 2 * len(arrays))
     for i, (array, item) in enumerate(arrays):
-        for end, bound in enumerate(_ends(builder, array, INT(item))):
+        for end, bound in enumerate(_address_range(builder, array, INT(item))):
             builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
-    _ask(builder, table, written, len(arrays), fail)
+    _emit_test(builder, table, written, len(arrays), fail)
 
 
 def emit_in(
@@ -39,42 +38,44 @@ def emit_in(
     written: int,
     fail: Callable[[], None],
 ) -> None:
-    """The same for arrays that lie in a frame, from the given words on."""
+    """As `emit`, for arrays in a frame: pairs (type, index of the first word)."""
     table = room(builder, INT, 2 * len(arrays))
     for i, (kind, word) in enumerate(arrays):
-        places = [builder.gep(p, [INT(k)]) for p, k in ((frame, word), (table, 2 * i))]
-        builder.call(_ends_of(builder.module, kind), places)
-    _ask(builder, table, written, len(arrays), fail)
+        pointers = [builder.gep(p, [INT(k)]) for p, k in ((frame, word), (table, 2 * i))]
+        builder.call(_range_function(builder.module, kind), pointers)
+    _emit_test(builder, table, written, len(arrays), fail)
 
 
-def _ask(builder: Any, table: Any, written: int, count: int, fail: Callable[[], None]) -> None:
-    apart = builder.call(function(builder.module), [table, INT(written), INT(count)])
-    with builder.if_then(builder.not_(apart), likely=False):
+def _emit_test(
+    builder: Any, table: Any, written: int, count: int, fail: Callable[[], None]
+) -> None:
+    disjoint = builder.call(function(builder.module), [table, INT(written), INT(count)])
+    with builder.if_then(builder.not_(disjoint), likely=False):
         fail()
 
 
-def _ends_of(module: Any, kind: Array) -> Any:
-    """ends(words, goal): those of an array in a frame."""
+def _range_function(module: Any, kind: Array) -> Any:
+    """The function ends(words, goal), which stores the address range of an array in a frame."""
     name = f"s2s.ends.{kind.dtype}.{kind.ndim}.{kind.layout}"
     function = module.globals.get(name)
     if function is None:
-        type_ = ir.FunctionType(ir.VoidType(), [_TABLE, _TABLE])
+        type_ = ir.FunctionType(ir.VoidType(), [_INT_POINTER, _INT_POINTER])
         function = new_function(module, type_, name, "noinline")
         builder = ir.IRBuilder(function.append_basic_block())
         words, goal = function.args
         loaded = []
         for position, part in enumerate(parts_of_type(kind)[:-1]):
-            place = builder.bitcast(builder.gep(words, [INT(position)]), part.as_pointer())
-            loaded.append(builder.load(place))
+            pointer = builder.bitcast(builder.gep(words, [INT(position)]), part.as_pointer())
+            loaded.append(builder.load(pointer))
         array = of_values(kind, [*loaded, NULL])
-        for end, bound in enumerate(_ends(builder, array, INT(kind.dtype.bytes))):
+        for end, bound in enumerate(_address_range(builder, array, INT(kind.dtype.bytes))):
             builder.store(bound, builder.gep(goal, [INT(end)]))
         builder.ret_void()
     return function
 
 
-def _ends(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:
-    """The first address of an array and the one after its last, or nothing's."""
+def _address_range(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:
+    """The address range [start, end) of an array; an empty range (-1, 0) if it has no elements."""
     start = end = builder.ptrtoint(buffer.data, INT)
     empty: Any = ir.IntType(1)(0)
     extent: Any = item
@@ -92,18 +93,18 @@ def _ends(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:
 
 
 def function(module: Any) -> Any:
-    """apart(table, written, all): two loops over pairs of ends."""
-    function = module.globals.get(NAME)
+    """The function apart(table, written, all), two loops over pairs of address ranges."""
+    function = module.globals.get(FUNCTION_NAME)
     if function is not None:
         return function
-    type_ = ir.FunctionType(BIT, [_TABLE, INT, INT])
-    function = new_function(module, type_, NAME, "noinline")
+    type_ = ir.FunctionType(BIT, [_INT_POINTER, INT, INT])
+    function = new_function(module, type_, FUNCTION_NAME, "noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     table, written, count = function.args
 
     def bound(position: Any, end: int) -> Any:
-        place = builder.add(builder.mul(position, INT(2)), INT(end))
-        return builder.load(builder.gep(table, [place]))
+        index = builder.add(builder.mul(position, INT(2)), INT(end))
+        return builder.load(builder.gep(table, [index]))
 
     with counting(builder, written) as i:
         with counting(builder, count, start=builder.add(i, INT(1))) as j:

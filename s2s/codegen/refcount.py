@@ -1,4 +1,4 @@
-"""References to memory, counted as Numba does, so that arrays may come from either."""
+"""Reference counting with Numba's meminfo layout, so that kernels and Numba can exchange arrays."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ RETAIN, RELEASE = "NRT_incref", "NRT_decref"
 
 
 def write(module: Any) -> None:
-    """The functions that count, for a module that calls them.  They must not be inlined: pairs of
-    them that undo each other are found by name."""
+    """Define incref and decref in a module that calls them.  They must not be inlined: Numba's
+    refprune pass finds redundant incref/decref pairs by name."""
     for name in (RETAIN, RELEASE):
         function = module.globals.get(name)
         if function is None:

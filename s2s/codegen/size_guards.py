@@ -1,5 +1,5 @@
-"""Guards on sizes as relations that machine code checks: between polynomials of the sizes of arrays
-and of integer arguments."""
+"""Size guards that compiled code checks: relations between polynomials in the sizes of arrays and
+in integer arguments.  `size_relations.py` emits the checks."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from ..transforms.ir.symbolic_dims import Atom, Dim, Guard
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
-# A polynomial of sizes: a constant, and factors with what they multiply.  That is the (parameter,
-# axis) of an array, the axis being None for an integer, or ("max0", size), ("floordiv", size,
-# divisor), ("remainder", size, divisor), ("len", size, start, stop) of what `Atom` tells.
+# A `Size` is a polynomial: a constant, and terms (coefficient, monomial).  A monomial is a tuple of
+# factors.  A factor (`Place`) is (parameter, axis) for the size of an array, (parameter, None) for
+# an integer argument, or an operation of `Atom`: ("max0", size), ("floordiv", size, divisor),
+# ("remainder", size, divisor), ("len", size, start, stop).
 Place = tuple[Any, ...]
 Term = tuple[int, tuple[Place, ...]]
 Size = tuple[int, tuple[Term, ...]]
-Relation = tuple[str, Size, Size]  # a sign between two sizes
+Relation = tuple[str, Size, Size]  # (comparison sign, left, right)
 
 
 def relations_of(compiled: Compiled) -> tuple[Relation, ...]:
-    """The guards on sizes that machine code checks."""
+    """The size guards that compiled code can check, as relations."""
     found = (relation(g, compiled) for g in compiled.guards)
     return tuple(r for r in found if r is not None)
 
 
 def relation(guard: Guard, compiled: Compiled) -> Relation | None:
-    """A guard on sizes that machine code can check, or None."""
+    """A size guard as a relation; None if compiled code cannot check it."""
     names = {p.name: i for i, p in enumerate(compiled.params)}
     left, right = _size(guard.left, names), _size(guard.right, names)
     if left is None or right is None:
@@ -35,26 +36,29 @@ def relation(guard: Guard, compiled: Compiled) -> Relation | None:
 
 
 def _size(dim: Dim, names: dict[str, int]) -> Size | None:
+    """A symbolic dimension as a polynomial; None if one of its symbols is no parameter."""
     terms: list[Term] = []
-    for monomial, factor in dim.terms:
-        places = [_place(symbol, names) for symbol in monomial]
-        known = tuple(p for p in places if p is not None)
-        if len(known) < len(places):
+    for monomial, coefficient in dim.terms:
+        factors = [_factor(symbol, names) for symbol in monomial]
+        resolved = tuple(f for f in factors if f is not None)
+        if len(resolved) < len(factors):
             return None
-        terms.append((factor, known))
+        terms.append((coefficient, resolved))
     return dim.const, tuple(terms)
 
 
-def _place(symbol: str, names: dict[str, int]) -> Place | None:
+def _factor(symbol: str, names: dict[str, int]) -> Place | None:
+    """A symbol `name.axis` (array size), `name` (integer) or `Atom` as a factor, or None."""
     if isinstance(symbol, Atom):
-        return _derived(symbol, names)
+        return _atom_factor(symbol, names)
     name, dot, axis = symbol.rpartition(".")
     if (name if dot else symbol) not in names:
         return None
     return (names[name], int(axis)) if dot else (names[symbol], None)
 
 
-def _derived(atom: Atom, names: dict[str, int]) -> Place | None:
+def _atom_factor(atom: Atom, names: dict[str, int]) -> Place | None:
+    """An `Atom` as a factor.  Slices need step 1, divisors must be positive constants."""
     first, *others = atom.parts
     assert first is not None
     size = _size(first, names)

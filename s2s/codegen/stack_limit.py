@@ -1,8 +1,8 @@
-"""How far a thread's stack reaches, for functions that call themselves.
+"""Stack overflow checks for recursive functions.
 
-Machine code that runs out of stack ends the process.  `rt.stack_limit`, called once where a kernel
-begins, gives the address below which no function may begin; `rt.stack_is_low` compares the stack
-pointer with it.  Stacks grow downwards on every machine that is supported.
+Compiled code that overflows the stack crashes the process.  `rt.stack_limit`, called once at kernel
+entry, returns the lowest address at which a function's frame may start; `rt.stack_is_low` compares
+the stack pointer with it.  The stack grows downwards on all supported targets.
 """
 
 from __future__ import annotations
@@ -14,45 +14,50 @@ from llvmlite import ir
 
 from .llvm_utils import INT, POINTER, declared, new_function, room
 
-LIMIT = "s2s.stack_limit"
+FUNCTION_NAME = "s2s.stack_limit"
 STATUS = ir.IntType(32)
-RLIMIT_STACK = 3  # Linux's number
-# Of the thread that the process begins with, whose stack grows while it is used.
-LARGEST = 64 << 20
-# Where nothing is known of the stack, and in libraries, which call nothing of the system.
-UNKNOWN, ALLOWED = 512 << 10, 4 << 20
+RLIMIT_STACK = 3  # the value on Linux
+# Upper bound in bytes for the main thread, whose stack grows on demand.
+MAX_MAIN_STACK = 64 << 20
+# Stack sizes in bytes assumed if the real one is not available, and in ahead-of-time libraries,
+# which make no system calls.
+DEFAULT_STACK, LIBRARY_STACK = 512 << 10, 4 << 20
 
 
 def stack_limit(builder: Any, reserve: Any) -> Any:
-    """The lowest address for the frame of a function; `reserve` bytes, or a quarter of a small
-    stack, are left for what such a function calls."""
+    """Emit the lowest address at which a frame may start.  `reserve` bytes, or a quarter of a small
+    stack, are left for callees."""
     module = builder.module
-    return builder.call(module.globals.get(LIMIT) or _define(module, sys.platform), [reserve])
+    return builder.call(
+        module.globals.get(FUNCTION_NAME) or _define(module, sys.platform), [reserve]
+    )
 
 
 def stack_is_low(builder: Any, limit: Any) -> Any:
-    return builder.icmp_unsigned("<", _here(builder), limit)
+    """Emit the test whether the stack pointer is below the limit."""
+    return builder.icmp_unsigned("<", _stack_pointer(builder), limit)
 
 
 def define_for_library(module: Any) -> None:
-    """A limit that asks nobody: so many bytes below the caller's frame."""
+    """Define the limit without system calls: a constant distance below the caller's frame."""
     _define(module, "library")
 
 
-def _here(builder: Any) -> Any:
+def _stack_pointer(builder: Any) -> Any:
+    """The address of an alloca, which approximates the stack pointer."""
     return builder.ptrtoint(room(builder, ir.IntType(8)), INT)
 
 
 def _define(module: Any, platform: str) -> Any:
-    made = new_function(module, ir.FunctionType(INT, [INT]), LIMIT, "noinline")
+    made = new_function(module, ir.FunctionType(INT, [INT]), FUNCTION_NAME, "noinline")
     builder = ir.IRBuilder(made.append_basic_block())
     if platform == "linux":
         lowest, size = _on_linux(builder)
     elif platform == "darwin":
         lowest, size = _on_darwin(builder)
     else:
-        size = INT(ALLOWED if platform == "library" else UNKNOWN)
-        lowest = builder.sub(_here(builder), size)
+        size = INT(LIBRARY_STACK if platform == "library" else DEFAULT_STACK)
+        lowest = builder.sub(_stack_pointer(builder), size)
     quarter = builder.lshr(size, INT(2))
     small = builder.icmp_unsigned("<", quarter, made.args[0])
     builder.ret(builder.add(lowest, builder.select(small, quarter, made.args[0])))
@@ -65,33 +70,33 @@ def _call(builder: Any, result: Any, name: str, *args: Any) -> Any:
 
 
 def _on_linux(builder: Any) -> tuple[Any, Any]:
-    """The first thread's stack has the size that the process may ask for; finding its end would
-    mean to read a file.  The other threads' stacks are known to the C library."""
+    """(lowest address, size) of the stack.  The main thread's size is its resource limit; finding
+    its end would mean to read a file.  For other threads the C library has both."""
     pair = ir.ArrayType(INT, 2)
     found = room(builder, pair)
     first, second = (builder.gep(found, [INT(0), INT(i)]) for i in range(2))
     attributes = builder.bitcast(room(builder, INT, 32), POINTER)
-    is_first = builder.icmp_signed(
+    is_main = builder.icmp_signed(
         "==", _call(builder, STATUS, "getpid"), _call(builder, STATUS, "gettid")
     )
-    with builder.if_else(is_first) as (then, orelse):
+    with builder.if_else(is_main) as (then, orelse):
         with then:
             failed = _call(builder, STATUS, "getrlimit", STATUS(RLIMIT_STACK), first)
             given = builder.load(first)
-            fits = builder.icmp_unsigned("<", given, INT(LARGEST))
-            whole = builder.select(fits, given, INT(LARGEST))
+            fits = builder.icmp_unsigned("<", given, INT(MAX_MAIN_STACK))
+            whole = builder.select(fits, given, INT(MAX_MAIN_STACK))
             unknown = builder.icmp_signed("!=", failed, STATUS(0))
-            whole = builder.select(unknown, INT(UNKNOWN), whole)
-            # A part is in use already.
-            first_size = builder.sub(whole, builder.lshr(whole, INT(2)))
-            first_lowest = builder.sub(_here(builder), first_size)
-            first_block = builder.block
+            whole = builder.select(unknown, INT(DEFAULT_STACK), whole)
+            # A quarter is assumed to be in use already.
+            main_size = builder.sub(whole, builder.lshr(whole, INT(2)))
+            main_lowest = builder.sub(_stack_pointer(builder), main_size)
+            main_block = builder.block
         with orelse:
             thread = _call(builder, INT, "pthread_self")
             failed = _call(builder, STATUS, "pthread_getattr_np", thread, attributes)
             known = builder.icmp_signed("==", failed, STATUS(0))
-            builder.store(builder.sub(_here(builder), INT(UNKNOWN)), first)
-            builder.store(INT(UNKNOWN), second)
+            builder.store(builder.sub(_stack_pointer(builder), INT(DEFAULT_STACK)), first)
+            builder.store(INT(DEFAULT_STACK), second)
             with builder.if_then(known):
                 _call(builder, STATUS, "pthread_attr_getstack", attributes, first, second)
                 _call(builder, STATUS, "pthread_attr_destroy", attributes)
@@ -99,10 +104,10 @@ def _on_linux(builder: Any) -> tuple[Any, Any]:
             other_block = builder.block
     lowest, size = builder.phi(INT), builder.phi(INT)
     for value, here, there in (
-        (lowest, first_lowest, other_lowest),
-        (size, first_size, other_size),
+        (lowest, main_lowest, other_lowest),
+        (size, main_size, other_size),
     ):
-        value.add_incoming(here, first_block)
+        value.add_incoming(here, main_block)
         value.add_incoming(there, other_block)
     return lowest, size
 

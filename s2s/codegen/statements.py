@@ -1,4 +1,4 @@
-"""Statements in machine code."""
+"""Emission of statements as LLVM IR."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from .type_lowering import Context
 from .value_types import Array
 
 CODE = ir.IntType(32)
+# Arrays of constant size up to this many elements may be allocated on the stack.
 SMALL = 64
 NO_MEMORY = MemoryError, ("Allocation failed (probably too large).",)
 
 
 class Failures:
-    """The errors a kernel may raise, numbered from `first` on."""
+    """The error codes of a kernel: its (exception, arguments), numbered from `first` on."""
 
     def __init__(self, first: int = 1) -> None:
         self.first = first
@@ -38,15 +39,16 @@ class Failures:
 
 
 class Body(Expressions):
-    """A sequence of statements of one function.  `fail(code)` ends the function.  `values`
-    are the variables that are bound once, `slots` where the others are kept; `table` is where
-    the memory of arrays is noted, and `owned` at which place of it."""
+    """Emitter for the statements of one function.  `fail(code)` returns from the function with an
+    error.  `values` are the IR values of variables that are assigned once, `slots` the allocas of
+    the others.  `table` is an array of meminfo pointers of the arrays that are held; `owned[name]`
+    is the index of a variable in it."""
 
     table: Any = None
-    private: set[str] = set()  # arrays that have no other name and are not returned
-    frugal = False  # whether to compile quickly is worth some speed
-    brief = False  # whether all loops make few rounds
-    products: gemm_call.Library | None = None  # what multiplies matrices, if not shared
+    private: set[str] = set()  # arrays that have no alias and are not returned
+    frugal = False  # whether to prefer short compile time to run time
+    brief = False  # whether all loops have few iterations
+    products: gemm_call.Library | None = None  # matrix products; None: those of the process
 
     def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -86,34 +88,34 @@ class Body(Expressions):
             self.values[name] = value
 
     def assign_array(self, name: str, buffer: Buffer, fresh: bool) -> None:
-        """Binds a variable to an array; one that is `fresh` nobody else refers to."""
+        """Bind a variable to an array; `fresh`: no other reference to its memory exists."""
         self.hold(name, buffer, fresh)
         if name not in self.types.slots:
             self.values[name] = buffer
             return
         if name not in self.slots:
             kinds = [p.type for p in buffer.parts()]
-            places = [room(self.builder, k, zero=True) for k in kinds]
-            self.slots[name] = buffer, places
-        for part, where in zip(buffer.parts(), self.slots[name][1], strict=True):
-            self.builder.store(part, where)
+            allocas = [room(self.builder, k, zero=True) for k in kinds]
+            self.slots[name] = buffer, allocas
+        for part, alloca in zip(buffer.parts(), self.slots[name][1], strict=True):
+            self.builder.store(part, alloca)
 
     def hold(self, name: str, buffer: Buffer, fresh: bool) -> None:
-        """Notes the memory of an array that a variable refers to from now on."""
+        """Record the meminfo of a variable's new array; retain it unless `fresh`."""
         if not fresh:
             retain(self.builder, buffer.memory)
-        place = self.memory_of(name)
+        entry = self.memory_of(name)
         if name in self.types.slots or self.depth:
-            release(self.builder, place)
-        self.builder.store(buffer.memory, place)
+            release(self.builder, entry)
+        self.builder.store(buffer.memory, entry)
 
     def memory_of(self, name: str) -> Any:
-        """Where the memory that an array variable holds is noted."""
-        number = INT(self.owned.setdefault(name, len(self.owned)))
-        return self.builder.gep(self.table, [INT(0), number], inbounds=True)
+        """The address of the table entry for the meminfo of an array variable."""
+        index = INT(self.owned.setdefault(name, len(self.owned)))
+        return self.builder.gep(self.table, [INT(0), index], inbounds=True)
 
     def parameter(self, name: str, value: Any) -> None:
-        """What a function is called with."""
+        """Bind a parameter of the function to its argument."""
         if isinstance(value, Buffer) and name in self.types.slots:
             self.assign_array(name, value, fresh=False)
         elif isinstance(value, Buffer):
@@ -163,8 +165,8 @@ class Body(Expressions):
                 self.assign(element.id, self.cast(part, kind, self.types.names[element.id]))
 
     def _bind(self, name: str, value: ast.expr) -> None:
-        """To another's array, to new memory, to the same memory with other sizes, or to what
-        a function returns."""
+        """Bind an array variable: to an alias, to a new array, to a reshaped view, or to the result
+        of a call."""
         type_ = self.types.of[value]
         if not isinstance(value, ast.Call):
             self.assign_array(name, self.expr(value), fresh=False)
@@ -178,7 +180,7 @@ class Body(Expressions):
             assert isinstance(value.args[0], ast.Tuple)
             sizes = [self.integer(e) for e in value.args[0].elts]
             if name in self.private and is_small(sizes):
-                # Nobody else sees it, so each round of a loop may have it in the same place.
+                # It has no alias, so all iterations of a loop can share one alloca.
                 self.values[name] = on_stack(self.builder, type_, sizes)
                 return
             self.assign_array(name, self.new_array(name, type_, sizes), fresh=True)
@@ -188,7 +190,7 @@ class Body(Expressions):
             self.assign_array(name, self.expr(value), fresh=True)
 
     def _reserve(self, name: str, value: ast.Call) -> None:
-        """A longer buffer, asked for only where the one there is has no room."""
+        """Replace a buffer by a longer one if its capacity is exceeded."""
         old: Buffer = self.expr(value.args[0])
         used, more = (self.integer(a) for a in value.args[1:])
         enough = self.builder.icmp_signed("<=", self.builder.add(used, more), old.sizes[0])
@@ -196,24 +198,24 @@ class Body(Expressions):
             self.assign_array(name, self.longer(name, value, old, used, more), fresh=True)
 
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
-        """A buffer with room for more, which begins with what is used of the old one."""
+        """A new buffer with capacity for `more` elements, the used part of the old one copied."""
         builder, kind = self.builder, old.type
         twice = builder.shl(builder.add(used, more), INT(1))
         made = self.new_array(name, kind, [builder.add(twice, INT(8))])
         size = builder.mul(used, INT(kind.dtype.bytes))
         copy = builder.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, INT])
-        goal, source = (builder.bitcast(b.data, POINTER) for b in (made, old))
-        builder.call(copy, [goal, source, size, ir.IntType(1)(0)])
+        target, source = (builder.bitcast(b.data, POINTER) for b in (made, old))
+        builder.call(copy, [target, source, size, ir.IntType(1)(0)])
         return made
 
     def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
-        """Memory for an array that gets this name."""
+        """Allocate the array of a variable."""
         return allocate(self.builder, type_, sizes, self._no_memory)
 
     def _no_memory(self) -> None:
         self.fail(CODE(self.failures.code(*NO_MEMORY)))
 
-    def _augment(self, s: ast.AugAssign) -> None:
+    def _aug_assign(self, s: ast.AugAssign) -> None:
         target = s.target
         assert isinstance(target, ast.Subscript)
         buffer: Buffer = self.expr(target.value)
@@ -224,7 +226,7 @@ class Body(Expressions):
         result = self.types.calls[target].result
         self.store(buffer, index, self.cast(new, result, buffer.type.dtype))
 
-    def _do(self, s: ast.Expr) -> None:
+    def _expression(self, s: ast.Expr) -> None:
         call = s.value
         assert isinstance(call, ast.Call)
         if call in self.types.calls:
@@ -265,12 +267,12 @@ class Body(Expressions):
                 self.block(s.body)
             with otherwise:
                 self.block(s.orelse)
-        self._seal()
+        self._terminate_if_unreachable()
 
-    def _seal(self) -> None:
-        """After two branches neither of which comes out, nothing follows."""
+    def _terminate_if_unreachable(self) -> None:
+        """Mark the merge block as unreachable if both branches have returned."""
         block = self.builder.block
-        if not any(_leads_to(b, block) for b in self.builder.function.blocks):
+        if not any(_branches_to(b, block) for b in self.builder.function.blocks):
             self.builder.unreachable()
 
     def _while(self, s: ast.While) -> None:
@@ -289,14 +291,16 @@ class Body(Expressions):
         self.builder.branch(self.exits[-1])
 
     def _for(self, s: ast.For) -> None:
-        """In place, or, if `apart` says so, as a function of its own."""
+        """Emit a loop in place, unless `apart` outlines it as a function."""
         if not self.apart(s):
             self.loop(s)
 
     def apart(self, s: ast.For) -> bool:
+        """Whether the loop was emitted as a call of an outlined function."""
         return False
 
     def loop(self, s: ast.For) -> None:
+        """Emit a counted loop in place."""
         assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name)
         bounds = [self.integer(a) for a in s.iter.args]
         start, stop = (INT(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
@@ -332,8 +336,8 @@ class Body(Expressions):
 
     _STATEMENTS: dict[type, Callable[..., None]] = {
         ast.Assign: _assign,
-        ast.AugAssign: _augment,
-        ast.Expr: _do,
+        ast.AugAssign: _aug_assign,
+        ast.Expr: _expression,
         ast.Raise: _raise,
         ast.Pass: _pass,
         ast.If: _if,
@@ -345,11 +349,11 @@ class Body(Expressions):
 
 
 def is_small(sizes: list[Any]) -> bool:
-    """Whether an array is known to have a few elements at most."""
+    """Whether an array has constant size and at most `SMALL` elements."""
     if not all(isinstance(n, ir.Constant) for n in sizes):
         return False
     return math.prod(n.constant for n in sizes) <= SMALL
 
 
-def _leads_to(block: Any, target: Any) -> bool:
+def _branches_to(block: Any, target: Any) -> bool:
     return block.is_terminated and target in getattr(block.terminator, "operands", ())

@@ -1,4 +1,4 @@
-"""The nodes of lowered text, which many ask for: each statement is walked through once."""
+"""Traversal of the AST of lowered source.  The node list of each statement is cached on it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The types of everything in a lowered function.
+"""Type inference for a lowered function: the types of all its variables and expressions.
 
-Lowered text has one type per name and no hidden conversions, so one walk over it suffices.
-What an operator or a function makes of its arguments is found here or asked of Numba, once.
+Lowered source has one type per name and no implicit conversions, so one pass over it suffices.
+Overloads of operators and functions are resolved by `arithmetic.py`, or by Numba's typing context
+if they are not found there.  Each (function, argument types) pair is resolved once.
 """
 
 from __future__ import annotations

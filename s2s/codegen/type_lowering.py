@@ -1,4 +1,5 @@
-"""How values stand in registers and in memory, and the way to Numba for what only it knows."""
+"""Lowering of types to LLVM types, in registers and in memory, and conversion to and from Numba's
+types."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from .value_types import Array, Complex, Float, Literal, Number, Opaque, Tuple
 
 
 class Context:
-    """`numba` is a context of Numba's, made when it is first asked."""
+    """Lowering context.  `numba` is Numba's target context, created by `make` on first use."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -24,10 +25,10 @@ class Context:
     def numba(self) -> Any:
         return self._make()
 
-    # ---- numbers
+    # ---- scalars
 
     def value_type(self, kind: Any) -> Any:
-        """In registers."""
+        """The LLVM type of a value in registers (booleans are i1)."""
         if kind == value_types.boolean:
             return BIT
         if isinstance(kind, Number):
@@ -38,7 +39,7 @@ class Context:
         return self.of_memory(builder, kind, builder.load(place))
 
     def of_memory(self, builder: Any, kind: Number, value: Any) -> Any:
-        """What was read, as it stands in registers."""
+        """Convert a loaded value to its register type."""
         if kind == value_types.boolean:
             return builder.icmp_unsigned("!=", value, value.type(0))
         return value
@@ -51,7 +52,7 @@ class Context:
 
 @functools.cache
 def memory_type(kind: Number) -> Any:
-    """Of a number, in memory."""
+    """The LLVM type of a scalar in memory (booleans are i8)."""
     if isinstance(kind, Float):
         return ir.FloatType() if kind.bits == 32 else ir.DoubleType()
     if isinstance(kind, Complex):
@@ -64,6 +65,7 @@ def memory_type(kind: Number) -> Any:
 
 @functools.cache
 def to_numba(kind: Any) -> Any:
+    """The Numba type for a type of `value_types.py`."""
     from numba.core import types
 
     if isinstance(kind, Number):
@@ -81,7 +83,7 @@ def to_numba(kind: Any) -> Any:
 
 
 def of_numba(type_: Any) -> Any:
-    """What is neither number nor array is opaque."""
+    """The type of `value_types.py` for a Numba type; `Opaque` if there is none."""
     from numba.core import types
 
     if isinstance(type_, types.Literal):

@@ -1,7 +1,7 @@
-"""The types of what machine code computes with: numbers, and arrays of them.
+"""Types of the code generator: scalars, arrays of scalars, tuples and opaque values.
 
-They mean what Numba's types of the same names mean, and are here so that Numba need not be loaded
-for a kernel that does without it.
+They correspond to Numba's types of the same names.  They are defined here so that Numba is not
+imported for kernels that do not need it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..transforms.ir.record import field, record
 
 @record(frozen=True)
 class Number:
-    """Named as NumPy names the dtype."""
+    """A scalar type; `name` is NumPy's name of the dtype."""
 
     name: str
     bits: int
@@ -51,7 +51,7 @@ class Complex(Number):
 
 @record(frozen=True)
 class Array:
-    """`layout` is "C", or "A" if it may be any."""
+    """An array type; `layout` is "C" (contiguous) or "A" (any strides)."""
 
     dtype: Any
     ndim: int
@@ -62,26 +62,27 @@ class Array:
         return replace(self, ndim=ndim)
 
     def lent(self) -> Array:
+        """The read-only type of the same array (`kernels.lent`)."""
         return replace(self, readonly=True)
 
 
 @record(frozen=True)
 class Tuple:
-    """What a function returns."""
+    """The type of a function's results."""
 
     types: tuple[Any, ...]
 
 
 @record(frozen=True)
 class Literal:
-    """A number that decides what is computed."""
+    """An integer constant that overload resolution depends on, such as an exponent."""
 
     value: int
 
 
 @record(frozen=True)
 class Opaque:
-    """What is only ever passed on to functions of Numba's, who know it by type."""
+    """A type that is only passed through to Numba functions; `numba` is its Numba type."""
 
     name: str
     numba: Any = field(default=None, compare=False)
@@ -96,20 +97,20 @@ complex64, complex128 = Complex("complex64", 64), Complex("complex128", 128)
 int64 = intp = Integer("int64", 64)
 none, string, generator = Opaque("none"), Opaque("str"), Opaque("generator")
 
-_INTEGERS = [Integer(f"{s}int{n}", n) for n in (8, 16, 32, 64) for s in ("", "u")]
+_INTEGER_TYPES = [Integer(f"{s}int{n}", n) for n in (8, 16, 32, 64) for s in ("", "u")]
 NUMBERS: dict[str, Number] = {
-    n.name: n for n in (boolean, float32, float64, complex64, complex128, *_INTEGERS)
+    n.name: n for n in (boolean, float32, float64, complex64, complex128, *_INTEGER_TYPES)
 }
 
 
 def of_dtype(dtype: Any) -> Any:
-    """A dtype that there is no number for is opaque."""
+    """The type of a NumPy dtype: a scalar type, or `Opaque` for any other dtype."""
     name = np.dtype(dtype).name
     return NUMBERS.get(name) or Opaque(name)
 
 
 def of_spec(spec: Any) -> Any:
-    """The type of an argument that is an array or a number (`ArraySpec`, `ScalarSpec`)."""
+    """The type of an array or scalar argument (`ArraySpec`, `ScalarSpec`)."""
     dtype = of_dtype(spec.dtype)
     if not hasattr(spec, "ndim"):
         return dtype
@@ -118,11 +119,11 @@ def of_spec(spec: Any) -> Any:
 
 @record(frozen=True, eq=False)
 class Callee:
-    """An operator or a function for arguments of certain types; `numba` is what Numba knows it by
-    and the signature, if Numba was asked."""
+    """A resolved overload of an operator or function; `numba` is (Numba's function type, signature)
+    if Numba resolved it."""
 
     function: Any
     args: tuple[Any, ...]
     result: Any
     numba: Any = None
-    gathers: bool = False  # whether it takes its last arguments as a tuple
+    gathers: bool = False  # whether the last arguments are passed as one tuple (*args)

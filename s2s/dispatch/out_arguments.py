@@ -1,4 +1,4 @@
-"""`out=`: the caller's own arrays as the place for gradients."""
+"""`out=`: buffers of the caller that receive the gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Buffers = dict[int, "np.ndarray[Any, Any]"]
 
 
 def match(entry: Entry, outs: Any, params: tuple[Any, ...], names: tuple[str, ...]) -> Buffers:
-    """The buffers by result of the kernel.  `outs` has one array or tree per `wrt`."""
+    """The checked buffers, by result index of the kernel.  `outs` has one array or tree per
+    `wrt`."""
     if not isinstance(outs, (tuple, list)) or len(outs) != len(names):
         raise TypeError_(f"out must be a tuple of {len(names)}: one buffer per wrt")
     given: Buffers = {}
@@ -26,7 +27,7 @@ def match(entry: Entry, outs: Any, params: tuple[Any, ...], names: tuple[str, ..
         wanted = sizes.get(result, buffer.shape)
         if wanted != buffer.shape:
             raise ValueError_(f"out has shape {buffer.shape}, but the gradient has {wanted}")
-    _refuse_overlap(entry, list(given.values()), params)
+    _reject_overlap(entry, list(given.values()), params)
     return given
 
 
@@ -58,7 +59,7 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
         given[tree.index] = value
 
 
-def _refuse_overlap(
+def _reject_overlap(
     entry: Entry, buffers: list[np.ndarray[Any, Any]], params: tuple[Any, ...]
 ) -> None:
     for i, buffer in enumerate(buffers):

@@ -1,11 +1,11 @@
-"""Specialisations remembered on disk, so that a second process need not translate anything.
+"""Persistent cache of specialisations, so that a second process need not run the compiler.
 
-A record holds what the compiler made, under a key of everything that decides what it makes: the
-function's file and code, the types of the arguments, what was asked, and the versions of all that
-takes part.  What it assumed of objects it found by paths, so it is asked again, by the same paths,
-of the objects of this process (`s2s.cache.stable_identity`).  Objects that were completed on the
-way, such as layers that learn from their first input how wide they are, are completed again, as
-long as everything is as it was then.  What cannot be compared between processes is not remembered.
+A record holds the output of the compiler.  Its key covers the function's file and code, the types
+of the arguments, the options, and the versions of all packages involved.  Guards on objects are
+stored with their access paths, and are checked again by the same paths on the objects of this
+process (`s2s.cache.stable_identity`).  Objects that were built during compilation, such as layers
+that take their width from the first input, are built again, provided that all guards on them hold.
+A specialisation that depends on values which cannot be compared between processes is not stored.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ from ..transforms.frontend.pytree import (
 )
 from ..transforms.ir.symbolic_dims import Dim
 
-RECORDS = 8
-# What of an outcome is of no use to another process, or is kept in another form.
-_APART = ("passes", "object_guards", "builds", "inlined", "loose")
+MAX_RECORDS = 8  # per file
+# Fields of `Compiled` that are not stored, or are stored in another form.
+_NOT_STORED = ("passes", "object_guards", "builds", "inlined", "loose")
 
 # Guards in a form that can be compared between processes.
 Guards = list[tuple[Path, str, Any]]
-# What paths lead to.
+# Resolves access paths.
 Reached = Callable[[Path], Any]
 
 
 @dataclasses.dataclass
 class Record:
-    """`fields` are those of what was compiled, `files` the hashes of the files it was read from;
-    `fixed` are guards on the objects among the arguments, `builds` pairs of what was known and
-    what was built."""
+    """A stored specialisation.  `fields` are the fields of `Compiled`, `files` the hashes of its
+    source files, `guards` all object guards.  `fixed` are the guards on objects among the
+    arguments.  `builds` are pairs of the guards that held and the build that was run."""
 
     fields: dict[str, Any]
     files: dict[str, str]
@@ -72,7 +72,7 @@ class Record:
 
 
 class Specialiser(Protocol):
-    """What is needed of the cache of specialisations (`s2s.dispatch.specializations`)."""
+    """The interface of the specialiser that this module uses (`s2s.dispatch.specializations`)."""
 
     function: Any
     binder: Any
@@ -88,28 +88,29 @@ class Specialiser(Protocol):
 def recall(
     specialiser: Specialiser, specs: dict[str, Spec], args: tuple[Any, ...]
 ) -> Iterator[Any]:
-    """What was compiled for such arguments before; its guards are still to be checked."""
+    """The stored specialisations for such arguments; the caller still has to check their
+    guards."""
     try:
         file = _file(specialiser, specs)
     except (Unstorable, OSError):
         return
     reach = Reach(specialiser.function, specialiser.binder.names)
     records: list[Record] = store.fetch(file) or []
-    # Objects that were completed for one may be what another was made for.
+    # Objects built for one record may satisfy the guards of another: try all records twice.
     for record in [*records, *(r for r in records if any(x.builds for x in records))]:
         try:
-            yield _revive(record, reach, specs, args)
-        except Exception:  # whatever it relied on is gone or different
+            yield _load(record, reach, specs, args)
+        except Exception:  # something it depends on is gone or different
             continue
 
 
 def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) -> None:
-    """Keeps what was compiled, if it can be kept."""
+    """Store a specialisation, if it can be stored."""
     try:
         file = _file(specialiser, specs)
         record = _record(compiled, specs)
-        store.keep(file, [record, *(store.fetch(file) or [])][:RECORDS])
-    except Exception:  # a cache is never worth an error
+        store.keep(file, [record, *(store.fetch(file) or [])][:MAX_RECORDS])
+    except Exception:  # a failure of the cache must not be an error of the program
         return
 
 
@@ -119,7 +120,7 @@ def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) ->
 def _record(compiled: Any, specs: dict[str, Spec]) -> Record:
     if compiled.loose:
         raise Unstorable("an object to which no path leads")
-    names = [f.name for f in dataclasses.fields(compiled) if f.name not in _APART]
+    names = [f.name for f in dataclasses.fields(compiled) if f.name not in _NOT_STORED]
     for tree in (compiled.out, *compiled.grads, *(tree for _, _, tree in compiled.changes)):
         _check_tree(tree)
     fixed = [
@@ -128,18 +129,18 @@ def _record(compiled: Any, specs: dict[str, Spec]) -> Record:
     return Record(
         {name: getattr(compiled, name) for name in names},
         {name: file_hash(name) for name in compiled.inlined},
-        _kept([*fixed, *compiled.object_guards]),
-        _kept(fixed),
-        [(_kept([*fixed, *b.guards]), _kept_build(b)) for b in compiled.builds],
+        _stored_guards([*fixed, *compiled.object_guards]),
+        _stored_guards(fixed),
+        [(_stored_guards([*fixed, *b.guards]), _stored_build(b)) for b in compiled.builds],
     )
 
 
-def _kept(guards: list[ObjectGuard]) -> Guards:
+def _stored_guards(guards: list[ObjectGuard]) -> Guards:
     met = Met()
     return [(g.path, g.kind, meant(g, met)) for g in guards]
 
 
-def _kept_build(build: Build) -> Build:
+def _stored_build(build: Build) -> Build:
     for tree in (*build.args, *(tree for _, tree in build.named)):
         _check_tree(tree)
     if not build.args or not isinstance(build.args[0], Argument):
@@ -179,19 +180,19 @@ def _is_plain(value: Any) -> bool:
     return not isinstance(value, type)
 
 
-# ---------------------------------------------------------------- revival
+# ---------------------------------------------------------------- loading
 
 
-def _revive(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any, ...]) -> Any:
+def _load(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any, ...]) -> Any:
     for name, known in record.files.items():
         if file_hash(name) != known:
             raise Unstorable(name)
-    if record.builds and _may_fit(record.guards, reach.values(args)):
+    if record.builds and _may_match(record.guards, reach.values(args)):
         for guards, build in record.builds:
             if not _build_again(guards, build, reach.values(args)):
                 break
     count, value = len(record.fixed), reach.values(args)
-    found = _found(record.guards, value)[count:]
+    found = _matching_guards(record.guards, value)[count:]
     own = {p for n, s in specs.items() for p, _ in spec_leaves(s, (("arg", n),))}
     _check_params([p for p in record.fields["params"] if p.path not in own], value)
     return types.SimpleNamespace(
@@ -199,8 +200,9 @@ def _revive(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[An
     )
 
 
-def _found(guards: Guards, reached: Reached) -> list[ObjectGuard]:
-    """The guards for what stands in the same places now, if it is the same."""
+def _matching_guards(guards: Guards, reached: Reached) -> list[ObjectGuard]:
+    """The guards on the objects that the paths lead to in this process; raises Unstorable if one of
+    them does not match."""
     met, found = Met(), []
     for path, kind, known in guards:
         value = reached(path)
@@ -216,13 +218,14 @@ def _found(guards: Guards, reached: Reached) -> list[ObjectGuard]:
     return found
 
 
-def _may_fit(guards: Guards, reached: Reached) -> bool:
-    """Whether functions, and the classes of objects, are the right ones, as far as they are there:
-    no object is completed for a program that turns out to be about others."""
+def _may_match(guards: Guards, reached: Reached) -> bool:
+    """Whether the functions, and the classes of objects, match as far as their paths can be
+    resolved.  Checked before builds, so that no object is built for a record that does not
+    match."""
     for path, kind, known in guards:
         try:
             value = reached(path)
-        except Exception:  # it may come with an object that is yet to be completed
+        except Exception:  # it may belong to an object that is not built yet
             continue
         if kind in ("is", "function") and value is not None:
             if kind_of(meant(ObjectGuard(path, kind, value), Met())) != kind_of(known):
@@ -237,29 +240,29 @@ def _check_params(params: list[Param], reached: Reached) -> None:
 
 
 def _build_again(guards: Guards, build: Build, reached: Reached) -> bool:
-    """Completes an object as the compiler would, if it would."""
+    """Run a build as the compiler would, if all its guards hold; whether it was run."""
     try:
-        _found(guards, reached)
+        _matching_guards(guards, reached)
         _check_params([*build.params], reached)
         sizes = _sizes(build.params, reached)
         if not all(r.holds(sizes) for r in build.relations):
             return False
 
         def again(tree: OutTree) -> Any:
-            size = lambda i: _number(build.sizes[i].substitute(sizes))  # noqa: E731
+            size = lambda i: _constant_size(build.sizes[i].substitute(sizes))  # noqa: E731
             return rebuild(tree, size, reached)
 
         plain, by_name = [*map(again, build.args)], {k: again(v) for k, v in build.named}
         function = getattr(type(plain[0]), build.function[1].rpartition(".")[2])
         if identity(function) != build.function:
             return False
-    except Exception:  # something is not there
+    except Exception:  # a path cannot be resolved
         return False
     function(*plain, **by_name)
     return True
 
 
-def _number(size: Dim) -> int:
+def _constant_size(size: Dim) -> int:
     if not size.is_const:
         raise Unstorable(size)
     return size.const
@@ -295,11 +298,11 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
 
 @functools.cache
 def compiler_key() -> str:
-    """Changes with this package, also while it is being worked on."""
+    """A key that changes with the sources of this package, by file times and sizes."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     stamps = sorted(_stamps(here))
     compiler = os.path.join(here, "transforms")
-    if os.path.islink(compiler):  # as in a checkout
+    if os.path.islink(compiler):  # in a checkout, `_stamps` does not follow the link
         stamps += sorted(_stamps(os.path.realpath(compiler)))
     return store.digest(__version__, repr(stamps), store.version("scipy"))
 

@@ -1,5 +1,5 @@
-"""Why a specialisation was made: which guard of an earlier one did not hold, or which
-argument is of a new type."""
+"""The reason for a recompilation: the guard of an earlier specialisation that failed, or the
+argument that has a new type."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FIRST = "it is the first call"
 def why_compiled(
     known: Sequence[Entry], latest: Entry | None, new: Entry, args: tuple[Any, ...]
 ) -> str:
-    """`known` are the specialisations for arguments of the same types, newest first; `latest`
-    is the one that ran before."""
+    """The reason why `new` was compiled, for messages.  `known` are the specialisations for
+    arguments of the same types, newest first; `latest` is the one that ran before."""
     if known:
         return f"what changed is {known[0].broken_guard(args)}"
     if latest is None:
@@ -37,7 +37,7 @@ def why_compiled(
 
 
 def type_change(before: Mapping[str, Spec], now: Mapping[str, Spec]) -> str:
-    """The first argument whose type is new, and how."""
+    """A description of the first argument whose type differs; empty if there is none."""
     for name, spec in now.items():
         if name in before and before[name] != spec:
             path, old, new = _difference((("arg", name),), before[name], spec)
@@ -46,7 +46,7 @@ def type_change(before: Mapping[str, Spec], now: Mapping[str, Spec]) -> str:
 
 
 def _difference(path: Path, old: Spec, new: Spec) -> tuple[Path, Spec, Spec]:
-    """The innermost place where two specs differ."""
+    """The innermost path at which two specs differ, and both specs there."""
     if isinstance(old, TreeSpec) and isinstance(new, TreeSpec) and old.cls is new.cls:
         if old.keys == new.keys:
             for key, a, b in zip(new.keys, old.children, new.children):
@@ -56,7 +56,7 @@ def _difference(path: Path, old: Spec, new: Spec) -> tuple[Path, Spec, Spec]:
 
 
 def spec_text(spec: Spec) -> str:
-    """A type in words."""
+    """A readable description of a spec."""
     if isinstance(spec, ArraySpec):
         parts = [] if spec.layout == "C" else ["not contiguous"]
         parts += [] if spec.writeable else ["read-only"]

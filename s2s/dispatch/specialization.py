@@ -1,5 +1,5 @@
-"""One specialisation at work: runs the kernel on a call's parameters and puts its results
-into the shape the user expects."""
+"""One specialisation: runs its kernel on the parameters of a call and assembles the results in the
+structure that the user expects."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
 
-# A call that is written for objects which keep changing is not worth writing.
-REWRITTEN = 16
+# Limit on the call stubs generated for one specialisation: for objects that keep changing, another
+# stub is not profitable.
+MAX_STUBS_GENERATED = 16
 
 
 class Entry:
-    """A compiled specialisation of `function`, called with arguments described by `specs`, in
-    which all arrays are `tensors`, maybe."""
+    """A compiled specialisation of `function` for arguments described by `specs`.  With `tensors`,
+    all array arguments have value semantics."""
 
     def __init__(
         self,
@@ -47,21 +48,22 @@ class Entry:
         self.compiled = compiled
         self.specs = specs
         self.static = static
-        # the arguments it was made for, by which it can be examined again later
+        # shape-only copies of the arguments it was compiled for, for `explain`
         self.example = hollow(specs, args)
-        self.looked_at: Any = None  # what `debug_nans` looks at, once it has
-        self.examined: Any = None  # the program in value form, once it was run by statements
+        self.looked_at: Any = None  # the results that `debug_nans` checks, computed lazily
+        self.examined: Any = None  # the IR after each pass, for `debug_nans_report.py`; lazy
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
-        self.buffers = sorted(compiled.out_like.items())  # (result, parameter of its shape)
+        self.buffers = sorted(compiled.out_like.items())  # (result, parameter of the same shape)
         converters = enumerate(map(converter, compiled.result_types))
         self.convert: list[tuple[int, Any]] = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
         self.rewritten = 0
-        # Whether it is for tensors and not for arrays, which a written-out call cannot tell apart.
+        # Whether it takes tensors where an array would be another specialisation: a call stub does
+        # not distinguish the two.
         own = {("arg", name) for name in specs} if tensors else set()
         params = (p for p in compiled.params if p.path[0] not in own)
         self.tells_tensors = any(getattr(p.spec, "tensor", False) for p in params)
@@ -76,10 +78,10 @@ class Entry:
         result: str,
         asked: bool,
     ) -> Call | None:
-        """The whole call as one function, or None if it is not worth writing out.  `asked`: this
-        backend was asked for in the program."""
+        """The call stub, or None if generating it is not profitable.  `asked`: the program
+        requested this back end explicitly."""
         kernel = self.kernels.get(backend)
-        if kernel is None or self.rewritten > REWRITTEN or self.tells_tensors:
+        if kernel is None or self.rewritten > MAX_STUBS_GENERATED or self.tells_tensors:
             return None
         self.rewritten += 1
         function: Any = kernel.function  # type: ignore[attr-defined]
@@ -93,7 +95,8 @@ class Entry:
         params: tuple[Any, ...],
         given: dict[int, np.ndarray[Any, Any]] | None = None,
     ) -> list[Any]:
-        """All results by position.  `given` are the caller's buffers for some of them."""
+        """Run the kernel; all results by index.  `given` are the caller's buffers for some of
+        them."""
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if self.written:
             self.check_writes(params)
@@ -114,7 +117,7 @@ class Entry:
         return results
 
     def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
-        """The kernel for a backend, made when first asked for."""
+        """The kernel for a back end, compiled at first use."""
         with making(backend):
             kernel = self.kernels.get(backend)
             if kernel is None:
@@ -123,14 +126,16 @@ class Entry:
         return kernel
 
     def value(self, args: tuple[Any, ...], results: list[Any]) -> Any:
+        """The value of the function, assembled from the kernel's results."""
         return self._rebuild(self.compiled.out, args, results)
 
     def settle(self, args: tuple[Any, ...], results: list[Any]) -> None:
-        """Sets what the function sets in objects and containers from outside."""
+        """Apply the side effects: assign the attributes and items of non-local objects that the
+        function sets.  All values are evaluated before the first assignment."""
         reach, types = self.reach, self.compiled.result_types
 
         def leaf(i: int) -> Any:
-            # A Python float stays one, as it would in Python.
+            # A Python float remains a Python float.
             return float(results[i]) if is_python_float(types[i]) else results[i]
 
         new = [
@@ -148,7 +153,8 @@ class Entry:
                 holder[key] = value
 
     def refuse_shared(self, args: tuple[Any, ...]) -> None:
-        """An object that is known by two names is not what was compiled, if it is written."""
+        """Raise an error if two of the objects written to are the same: the code assumes no
+        aliasing."""
         seen: dict[int, Any] = {}
         for path in self.compiled.holders:
             value = self.reach.value(args, path)
@@ -161,6 +167,7 @@ class Entry:
             seen[id(value)] = path
 
     def gradients(self, args: tuple[Any, ...], results: list[Any]) -> list[Any]:
+        """The gradients, one per `wrt`, assembled from the kernel's results."""
         return [
             results[g.index] if type(g) is Out else self._rebuild(g, args, results)
             for g in self.compiled.grads
@@ -176,8 +183,8 @@ class Entry:
         return guards.broken(self.compiled, self.reach, args)
 
     def check_writes(self, params: tuple[Any, ...]) -> None:
-        """Kernels are compiled for written arrays whose elements share no memory with each other
-        or with another argument."""
+        """Raise an error if a written array overlaps itself or another argument: kernels are
+        compiled for disjoint memory."""
         arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
         for w in self.compiled.written:
             if overlaps_itself(params[w]):
@@ -196,7 +203,8 @@ class Entry:
 
 
 def _usable(buffer: Any) -> Any:
-    """Kernels write into plain, contiguous, aligned arrays; others get a copy."""
+    """The buffer if a kernel can write into it (plain, contiguous, aligned), else None: the result
+    is then copied."""
     return buffer if type(buffer) is np.ndarray and takes_writes(buffer.flags) else None
 
 
@@ -206,7 +214,7 @@ def takes_writes(flags: Any) -> bool:
 
 
 def seed_of(compiled: Compiled, has_aux: bool) -> Any:
-    """The cotangent of the value that is differentiated: 1 in its own dtype."""
+    """The seed: the cotangent of the differentiated value, 1 in its dtype."""
     tree = compiled.out
     if has_aux and isinstance(tree, Tree):
         tree = tree.children[0]
@@ -218,7 +226,8 @@ def seed_of(compiled: Compiled, has_aux: bool) -> Any:
 
 
 def converter(type_: Type) -> Callable[[Any], Any] | None:
-    """Numba returns every float as a Python float; users get the dtype NumPy would give."""
+    """The conversion of a scalar result to the type NumPy would return, since Numba returns every
+    float as a Python float; None for arrays."""
     if not isinstance(type_, Scalar):
         return None
     if type_.dtype == "bool":

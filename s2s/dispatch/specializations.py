@@ -1,8 +1,8 @@
-"""Finds the compiled code for a call, or has it compiled.
+"""The cache of specialisations: finds the compiled code for a call, or compiles it.
 
-Calls are sorted by *fingerprint*: what can be told of the arguments at a glance (types,
-dtypes, ranks, layout; never sizes).  Under each fingerprint stand the specialisations made
-so far, each with the guards under which it is valid; the first whose guards hold is run.
+Calls are keyed by *fingerprint*, the type key of the arguments (types, dtypes, ranks, layout; never
+sizes).  Each key maps to a list of specialisations, newest first, each with the guards under which
+it is valid.  The first one whose guards hold is run.
 """
 
 from __future__ import annotations
@@ -45,21 +45,24 @@ from .specialization import Entry, seed_of
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled, Request
 
-RECOMPILATIONS = 8
-KEPT = 256  # objects are told apart by identity, so there is no end to possible keys
+# Recompilations for arguments of the same types after which a RecompilationWarning is issued.
+RECOMPILATION_LIMIT = 8
+# Maximal number of type keys in the cache.  Objects are keyed by identity, so the number of
+# possible keys is unbounded.
+MAX_TYPE_KEYS = 256
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked of a function, apart from the function itself."""
+    """The options of a transform, without the function itself."""
 
     wrt: Any = 0
     has_aux: bool = False
     static: tuple[str, ...] = ()
     boundscheck: bool = True
     backend: str | None = None
-    parallel: bool | None = None  # None: where it pays
-    tensors: bool = False  # arrays that are passed in are values, as in the `tf` namespace
+    parallel: bool | None = None  # None: where it is profitable
+    tensors: bool = False  # array arguments have value semantics, as in the `tf` namespace
 
 
 class Specialiser:
@@ -89,11 +92,12 @@ class Specialiser:
         self.entries: dict[Any, list[Entry]] = {}
         self.latest: Entry | None = None
         self.compilations = 0
-        self.reasons: deque[str] = deque(maxlen=KEPT)  # why each specialisation was made
+        # Why each specialisation was compiled.
+        self.reasons: deque[str] = deque(maxlen=MAX_TYPE_KEYS)
         self.lifted_ints: frozenset[Path] = frozenset()
         self.warned = False
 
-    # ---- the call
+    # ---- lookup
 
     def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
         """The specialisation for bound arguments, and the kernel's parameters."""
@@ -121,7 +125,7 @@ class Specialiser:
             if self.binder.code is not self.binder.plain.__code__:
                 self.binder.renew()
             known = self.entries.get(key, [])
-            for entry in known:  # another thread may have made it meanwhile
+            for entry in known:  # another thread may have compiled it meanwhile
                 params = entry.enter(args)
                 if params is not None:
                     return entry, params
@@ -136,10 +140,10 @@ class Specialiser:
                     f"{entry.broken_guard(args)}",
                     advice="this is a bug in s2s; please report it with the function",
                 )
-            # A new list, so that threads that are reading the old one are not disturbed.
+            # Copy on write: other threads may be iterating over the old list.
             self.entries[key] = [entry, *known]
-            if len(self.entries) > KEPT:
-                self.entries = dict(list(self.entries.items())[-KEPT // 2 :])
+            if len(self.entries) > MAX_TYPE_KEYS:
+                self.entries = dict(list(self.entries.items())[-MAX_TYPE_KEYS // 2 :])
             self.reasons.append(why_compiled(known, self.latest, entry, args))
             self.latest = entry
             if known:
@@ -147,25 +151,26 @@ class Specialiser:
             return entry, params
 
     def _lift_changed_ints(self, known: list[Entry], args: tuple[Any, ...]) -> None:
-        """An integer that has changed once is a parameter from then on, not a constant."""
+        """Turn integers whose equality guard failed once from constants into parameters."""
         for entry in known:
             for guard in entry.compiled.object_guards:
                 if guard.kind == "equals" and type(guard.expected) is int:
                     try:
                         value = entry.reach.value(args, guard.path)
-                    except Exception:  # it is gone: another guard will say so
+                    except Exception:  # the path is gone: another guard reports it
                         continue
                     if type(value) is int and value != guard.expected:
                         self.lifted_ints |= {guard.path}
 
     def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
-        """Compiles for bound arguments, down to machine code, without running anything."""
+        """Compile for bound arguments, down to machine code, without running anything."""
         key = self._key(args)
         entry, params = self._specialise(key, args, backend, sizes)
         entry.kernel(backend, params)
 
     def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry | None:
-        """What another process compiled and left on disk."""
+        """A specialisation that another process compiled and stored on disk; None if there is
+        none."""
         if backend not in COMPILED or not sizes:
             return None
         from . import persistent
@@ -178,7 +183,7 @@ class Specialiser:
         return None
 
     def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
-        """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
+        """Compile for bound arguments, with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
         compiled = self.translate(specs, self.named(args) if sizes else None)
         if backend in COMPILED and sizes:
@@ -193,10 +198,11 @@ class Specialiser:
         return Entry(compiled, self.function, specs, args, seed, options.static, options.tensors)
 
     def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        """Bound arguments by parameter name."""
         return dict(zip(self.binder.names, args))
 
     def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
-        """Runs the compiler; `values` is None to compile for types alone."""
+        """Run the compiler; `values` is None to compile for types alone."""
         with Progress(self.name) as progress, gc_pause.paused():
             progress.stage("translating")
             with gc_pause.importing():
@@ -217,7 +223,7 @@ class Specialiser:
                 raise internal(f"translating {self.name}", error) from error
 
     def request(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Request:
-        """What the compiler is asked."""
+        """The request to the compiler."""
         from ..transforms.pipeline import Request
 
         return Request(
@@ -236,16 +242,16 @@ class Specialiser:
 
     @property
     def parallel(self) -> bool | None:
-        """Without several threads there is nothing to choose."""
-        asked = self.options.parallel
-        return False if asked is None and thread_pool.count() < 2 else asked
+        """The `parallel` option; False by default if there is only one thread."""
+        option = self.options.parallel
+        return False if option is None and thread_pool.count() < 2 else option
 
     def decorated(self) -> bool:
-        """Whether the function's own name means an s2s object made from it."""
+        """Whether the function's own name resolves to an s2s object made from it."""
         return looks_decorated(self.function)
 
     def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
-        """The specs of bound arguments; refuses what cannot be one, by its name."""
+        """The specs of bound arguments; an error names the argument that has none."""
         specs: dict[str, Spec] = {}
         for name, value, static in zip(self.binder.names, args, self.static):
             if static and isinstance(value, np.ndarray):
@@ -268,7 +274,8 @@ class Specialiser:
         return specs
 
     def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:
-        """Gradients are taken of floats: an integer is nearly always a slip."""
+        """Raise an error unless all leaves are float or complex: an integer is nearly always a
+        mistake."""
         if isinstance(spec, Fixed):
             raise TypeError_(
                 f"{name} of {self.name} is a {type(value).__name__}, which holds no numbers",
@@ -282,8 +289,8 @@ class Specialiser:
             text = path_text(path)
             if isinstance(leaf, ScalarSpec):
                 kind = "int" if leaf.weak and dtype == "int64" else dtype
-                number = isinstance(value, (int, np.integer))
-                example = f"pass {float(value)!r}" if number else "pass a float"
+                is_int = isinstance(value, (int, np.integer))
+                example = f"pass {float(value)!r}" if is_int else "pass a float"
                 raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
             raise TypeError_(
                 f"{text} is an array of {dtype}; pass {text}.astype(np.float64)",
@@ -303,7 +310,7 @@ class Specialiser:
 
     def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
         self.compilations += 1
-        if self.compilations >= RECOMPILATIONS and not self.warned:
+        if self.compilations >= RECOMPILATION_LIMIT and not self.warned:
             self.warned = True
             warnings.warn(
                 f"{self.name} was compiled {self.compilations + 1} times for arguments of the "
@@ -317,7 +324,7 @@ FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt=
 
 
 def looks_decorated(function: types.FunctionType) -> bool:
-    """Whether the function's own name means an s2s object made from it."""
+    """Whether the function's own name resolves to an s2s object made from it."""
     name = function.__name__
     found = function.__globals__.get(name)
     if name in function.__code__.co_freevars and function.__closure__ is not None:
@@ -332,8 +339,8 @@ def looks_decorated(function: types.FunctionType) -> bool:
 def specialiser_for(
     target: bind_arguments.Target, mode: str, options: Options, method: bool
 ) -> Specialiser:
-    """The one specialiser for a function and what is asked of it: `s2s.grad(f)` written anew
-    in each step of a loop compiles only once."""
+    """The unique specialiser for a function, mode and options, so that `s2s.grad(f)` evaluated in
+    each iteration of a loop compiles only once."""
     function = target.function
     binder = bind_arguments.Binder(function)
     wrt: tuple[str, ...] = ()
@@ -342,11 +349,11 @@ def specialiser_for(
         wrt = bind_arguments.resolve_wrt(options.wrt, names, function.__qualname__)
     has_aux = options.has_aux and mode == "vjp"
     options = replace(options, wrt=wrt, has_aux=has_aux, backend=None)
-    # Kept with the function, so that both live equally long.
+    # Stored in the function's own dict, so that both have the same lifetime.
     known = vars(function).setdefault("__s2s__", {})
     key = (mode, options, target.vectorized)
     found = known.get(key)
-    # functools.wraps copies the dictionary of a function to another one.
+    # functools.wraps copies the dict of a function to another function.
     if found is None or found.function is not function:
         found = Specialiser(function, binder, mode, options, target.vectorized)
         vars(function)["__s2s__"] = {k: v for k, v in known.items() if v.function is function} | {

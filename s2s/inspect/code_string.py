@@ -1,4 +1,4 @@
-"""Emitted code as a text that IPython and Jupyter show highlighted."""
+"""Emitted code as a string that IPython and Jupyter display with syntax highlighting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Code(str):
-    """Emitted code."""
+    """Emitted code: a string with rich display methods."""
 
     __slots__ = ()
 
@@ -16,7 +16,7 @@ class Code(str):
         return highlighted(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The text itself, not a literal of it."""
+        """Print the code itself, not a string literal."""
         from .notebook import coloured
 
         printer.text(coloured(self))

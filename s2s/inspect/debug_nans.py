@@ -1,8 +1,9 @@
-"""`s2s.debug_nans()`: an error at the line that made the first NaN or inf.
+"""`s2s.debug_nans()`: an error at the line that produced the first NaN or inf.
 
-While it is on, the results of every call are looked at.  If one holds a NaN or inf, the program is
-run again, statement by statement (`transforms/diagnostics/nan_origin.py`), from the same arguments
-and random numbers, and the error names the line whose value, tangent or adjoint first became so.
+While it is on, the results of every call are checked.  If one contains a NaN or inf, the program is
+run again, statement by statement (`transforms/diagnostics/nan_origin.py`), with the same arguments
+and random state, and the error names the line whose value, tangent or adjoint first became
+non-finite.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
     from ..dispatch.specialization import Entry
     from ..dispatch.specializations import Specialiser
 
-_NUMBERS = (float, complex, np.inexact, np.ndarray)
+_INEXACT_TYPES = (float, complex, np.inexact, np.ndarray)
 
 
 class debug_nans:
-    """Looks for NaN and inf in the results of compiled functions, from now on:
+    """Check the results of compiled functions for NaN and inf, from now on:
 
         s2s.debug_nans()            # until s2s.debug_nans(False)
         with s2s.debug_nans():      # or in a block
             gradient = loss(x)
 
-    A call whose value or gradient holds one raises a FloatingPointError that names the line
-    where it first appeared.  It holds for all threads; calls inside `@njit` are not seen.
+    A call whose value or gradient contains one raises a FloatingPointError that names the line
+    where it first appeared.  It applies to all threads; calls inside `@njit` are not checked.
     """
 
     def __init__(self, on: bool = True) -> None:
@@ -55,16 +56,16 @@ def run(
     params: tuple[Any, ...],
     given: dict[int, Any] | None = None,
 ) -> list[Any]:
-    """Runs a kernel, and looks at its results."""
+    """Run a kernel and check its results."""
     if entry.looked_at is None:
         random = any(word in entry.compiled.lowered for word in ("draws", "random"))
-        entry.looked_at = _looked_at(entry, specialiser), random
-    looked_at, random = entry.looked_at
+        entry.looked_at = _checked_results(entry, specialiser), random
+    checked, random = entry.looked_at
     before = Before(entry, params, random)
     results = entry.run(backend, params, given)
-    for position, what in looked_at:
+    for position, what in checked:
         value = results[position]
-        if not isinstance(value, _NUMBERS) or np.isfinite(value).all():
+        if not isinstance(value, _INEXACT_TYPES) or np.isfinite(value).all():
             continue
         from .debug_nans_report import report
 
@@ -72,8 +73,8 @@ def run(
     return results
 
 
-def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:
-    """The results that count, and what each is called."""
+def _checked_results(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:
+    """The results to check, as pairs (position, description for the message)."""
     compiled = entry.compiled
     out = compiled.out
     if specialiser.options.has_aux and isinstance(out, Tree):

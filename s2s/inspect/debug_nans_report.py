@@ -1,4 +1,4 @@
-"""The error of `s2s.debug_nans()`: the line, what was wrong there, and what to do about it."""
+"""The error of `s2s.debug_nans()`: the line, the operands there, and advice."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from ..call.guards import Reach
 from ..transforms import pipeline
 from ..transforms.diagnostics import nan_origin
-from ..transforms.diagnostics.activity_report import in_user_code, of_library, span_text, text_of
+from ..transforms.diagnostics.activity_report import in_library, in_user_code, span_text, text_of
 from ..transforms.diagnostics.nan_hints import hint
-from ..transforms.diagnostics.nan_origin import Birth, Iteration, Seen
+from ..transforms.diagnostics.nan_origin import Iteration, NonFiniteOrigin, OperandValue
 from ..transforms.frontend.pytree import path_text
 from ..transforms.ir.nodes import Origin
 from ..transforms.ir.quote import file_name
@@ -31,9 +31,9 @@ def report(
     before: Before,
     result: tuple[int, str, Any],
 ) -> NonFiniteError:
-    """The error for a result that holds NaN or inf."""
+    """The error for a result that contains NaN or inf."""
     position, what, value = result
-    symptom = f"{what} holds {_contents(value)}"
+    symptom = f"{what} holds {_nonfinite_counts(value)}"
     after = np.random.get_state()
     try:
         rerun = Rerun(specialiser, entry, bound, before)
@@ -42,7 +42,7 @@ def report(
             return _error(rerun, birth, symptom)
         trouble = "run statement by statement, the program makes none"
         advice = "the numbers are near overflow, where the order of a sum decides"
-    except Exception as error:  # the symptom is worth telling, whatever became of the search
+    except Exception as error:  # report the symptom even if the search failed
         trouble = f"its origin was not found: {type(error).__name__}: {error}"
         advice = "please report this, with the function"
     finally:
@@ -51,7 +51,7 @@ def report(
 
 
 class Rerun:
-    """The program and its arguments, as they were before the call."""
+    """A repeated run of the program, with its arguments from before the call."""
 
     def __init__(
         self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: Before
@@ -74,16 +74,17 @@ class Rerun:
         ]
         return values if self.seed is None else [*values, self.seed]
 
-    def birth(self, position: int) -> Birth | None:
+    def birth(self, position: int) -> NonFiniteOrigin | None:
         return nan_origin.birth_of(self.module, self.args(), position)
 
-    def explained(self, birth: Birth) -> Birth:
-        """With the user's own operation and its operands, if it was born in derivative code."""
+    def explained(self, birth: NonFiniteOrigin) -> NonFiniteOrigin:
+        """The same birth with the primal operation and its operands, if it is in derivative
+        code."""
         o = birth.origin
         if o is None or not (o.sweep or o.tangent):
             return birth
         found = nan_origin.operands_at(self.module, self.args(), o.span, birth.loops)
-        if found is None:  # the user's own code for a derivative
+        if found is None:  # a user-defined derivative
             return replace(birth, origin=replace(o, sweep=0, tangent=False), whole=True)
         return replace(birth, op=found[0], operands=found[1])
 
@@ -91,14 +92,14 @@ class Rerun:
         return path_text(self.params[param].path)
 
 
-def _error(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
+def _error(rerun: Rerun, birth: NonFiniteOrigin, symptom: str) -> NonFiniteError:
     root = birth.root
     if root.op is None:
-        return _given(rerun, root, symptom)
+        return _input_error(rerun, root, symptom)
     told = rerun.explained(root)
     origin = own = told.origin
     details = []
-    if own is not None and of_library(own):
+    if own is not None and in_library(own):
         origin = in_user_code(own)
         name = own.frame[len(origin.frame)].partition(" ")[2]
         details.append(f"{name} computes {span_text(own.span)}")
@@ -125,13 +126,13 @@ def _error(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     )
 
 
-def _given(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
-    """The program was given what is wrong."""
+def _input_error(rerun: Rerun, birth: NonFiniteOrigin, symptom: str) -> NonFiniteError:
+    """The error for a NaN or inf that is an input or a constant of the program."""
     if birth.param is None or birth.param >= len(rerun.params):
         return NonFiniteError(f"the program holds the constant {birth.kind}", [symptom])
     name = rerun.name(birth.param)
     where = f"{name}[{', '.join(map(str, birth.at))}]" if birth.at else name
-    counted = f" ({_contents(birth.value)})" if birth.at else ""
+    counted = f" ({_nonfinite_counts(birth.value)})" if birth.at else ""
     return NonFiniteError(
         f"{where} is {birth.kind} before the call{counted}",
         [symptom],
@@ -139,23 +140,23 @@ def _given(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     )
 
 
-# ---------------------------------------------------------------- phrases
+# ---------------------------------------------------------------- message texts
 
 
-def _message(birth: Birth) -> str:
+def _message(birth: NonFiniteOrigin) -> str:
     o = birth.origin
-    became = f"became {birth.kind}" + ("" if o is not None and of_library(o) else _at(birth))
+    became = f"became {birth.kind}" + ("" if o is not None and in_library(o) else _at(birth))
     if o is None:
         return f"a value {became}"
     text = text_of(o)
     if not (o.sweep or o.tangent):
-        inner = not birth.whole and not of_library(o)
+        inner = not birth.whole and not in_library(o)
         return f"a value inside {text} {became}" if inner else f"{text} {became}"
     which = "a derivative" if o.sweep > 1 else "the derivative"
     return f"the {'tangent' if o.tangent else 'adjoint'} {became}, in {which} of {text}"
 
 
-def _at(birth: Birth) -> str:
+def _at(birth: NonFiniteOrigin) -> str:
     if not birth.at:
         return ""
     bad = int(np.size(birth.value) - np.isfinite(birth.value).sum())
@@ -165,7 +166,7 @@ def _at(birth: Birth) -> str:
     return f" at [{', '.join(map(str, birth.at))}]{more}"
 
 
-def _operand(seen: Seen, birth: Birth) -> str:
+def _operand(seen: OperandValue, birth: NonFiniteOrigin) -> str:
     text, value = " ".join(seen.text.split()), seen.value
     if np.ndim(value) == 0:
         return f"{text} = {value!s}"
@@ -173,15 +174,16 @@ def _operand(seen: Seen, birth: Birth) -> str:
     finite = value[np.isfinite(value)]
     if finite.size and value.dtype.kind == "f":
         line += f" from {finite.min():.6g} to {finite.max():.6g}"
-    at = _matching(value, birth)
+    at = _matching_index(value, birth)
     if at is not None:
         place = f"[{', '.join(map(str, at))}]"
         line += f"; {text + place if text.isidentifier() else 'at ' + place} = {value[at]!s}"
     return line
 
 
-def _matching(value: Any, birth: Birth) -> tuple[int, ...] | None:
-    """The entry of an operand that the bad entry was made of, by broadcasting."""
+def _matching_index(value: Any, birth: NonFiniteOrigin) -> tuple[int, ...] | None:
+    """The index in an operand that corresponds to the non-finite entry, by broadcasting; or
+    None."""
     shape, at = np.shape(value), birth.at
     whole = np.shape(birth.value)
     fits = len(shape) <= len(whole) and all(
@@ -193,7 +195,7 @@ def _matching(value: Any, birth: Birth) -> tuple[int, ...] | None:
 
 
 def _iteration(i: Iteration) -> str:
-    if i.origin is None or of_library(i.origin):
+    if i.origin is None or in_library(i.origin):
         return f"in iteration {i.number + 1} of a loop"
     loop = " ".join(linecache.getline(i.origin.stmt.file, i.origin.stmt.line).split()).rstrip(":")
     index = f", {i.index} = {i.value}" if i.index else ""
@@ -207,8 +209,8 @@ def _where(origin: Origin) -> str:
     return f"{kind}{text} ({file_name(origin.span.file)}:{origin.span.line})"
 
 
-def _contents(value: Any) -> str:
-    """`2 NaN and 1 inf in 10 entries`, or the number itself."""
+def _nonfinite_counts(value: Any) -> str:
+    """`2 NaN and 1 inf in 10 entries`; for a scalar, its kind."""
     if np.ndim(value) == 0:
         return nan_origin.kind_of(value)
     counts = {"NaN": int(np.isnan(value).sum()), "inf": int(np.isinf(value).sum())}
@@ -217,16 +219,16 @@ def _contents(value: Any) -> str:
     return f"{parts} in {size} {'entry' if size == 1 else 'entries'}"
 
 
-def _advice(birth: Birth) -> str:
+def _advice(birth: NonFiniteOrigin) -> str:
     assert birth.op is not None
     values: list[float | None] = []
     for seen in birth.operands:
-        at = () if np.ndim(seen.value) == 0 else _matching(seen.value, birth)
+        at = () if np.ndim(seen.value) == 0 else _matching_index(seen.value, birth)
         known = at is not None and not np.iscomplexobj(seen.value)
         values.append(float(np.asarray(seen.value)[at]) if known else None)
     o = birth.origin
     derivative = o is not None and bool(o.sweep or o.tangent)
     dtype = str(np.asarray(birth.value).dtype)
     text = hint(birth.op.name, birth.kind, derivative, values, dtype)
-    # Nobody can change what a library function does.
-    return text.partition(";")[0] if o is not None and of_library(o) else text
+    # The user cannot change a library function: keep only the first clause of the advice.
+    return text.partition(";")[0] if o is not None and in_library(o) else text

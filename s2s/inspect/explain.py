@@ -1,8 +1,8 @@
-"""`f.explain()`: what s2s made of a function, and why.
+"""`f.explain()`: a report on activity, memory, threads and recompilation of a function.
 
-The report is data first: lists of small dataclasses; `print` shows them.  Everything in it is read
-off the program after each pass, which is translated again for it: compiling costs nothing
-extra, and code that was found on disk can be explained as well.
+The report is data, lists of small dataclasses; `print` formats them.  All of it is computed from
+the IR after each pass, for which the function is translated again.  So compilation has no extra
+cost, and code loaded from disk can be explained as well.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..transforms.autodiff.activity import activity
 from ..transforms.diagnostics import tape_report as memory
 from ..transforms.diagnostics.activity_report import (
     ActiveVariable,
-    Flow,
+    DependenceGraph,
     Place,
     active_variables,
-    place_of,
+    location_of,
 )
 from ..transforms.frontend.derivative_spec import DIRECTED, Derived
 from ..transforms.frontend.pytree import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Report(ReportData):
-    """What `f.explain()` tells.  Printed, it reads as text."""
+    """The report of `f.explain()`; printing it shows it as text."""
 
     def __str__(self) -> str:
         return explain_text.text(self)
@@ -93,14 +93,14 @@ def _recompilation(
     return Recompilation(len(reasons), reason, again)
 
 
-# ---------------------------------------------------------------- what has a derivative
+# ---------------------------------------------------------------- activity
 
 
-_EXPLAINED = {"grad", "value_and_grad", "jacobian", "hessian", *DIRECTED}
+_EXPLAINED_KINDS = {"grad", "value_and_grad", "jacobian", "hessian", *DIRECTED}
 
 
 class _Activity:
-    """The function at the bottom, as written, and how derivatives flow through it."""
+    """The innermost primal function, and the activity analysis of it."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class _Activity:
     def fill(self, report: Report) -> None:
         report.derivative = bool(self.wrt) or self._derived_lines() != set()
         report.inactive += self._unconnected()
-        if not self.wrt or not set(self.kinds) <= _EXPLAINED:
+        if not self.wrt or not set(self.kinds) <= _EXPLAINED_KINDS:
             report.active = self._by_lines()
             return
         report.wrt = self.wrt
@@ -138,24 +138,26 @@ class _Activity:
         own = [p for p in spec.params if p.path[0][0] == "arg" and p.path[0][1] in self.wrt]
         wrt = [p.name for p in own if is_float(p.type)]
         report.active = active_variables(main, wrt, results)
-        flow = Flow(main, results)
+        flow = DependenceGraph(main, results)
         self.vars = {p.path: v for p, v in zip(spec.params, main.params)}
         self.active = {p: self._is_active(main, v.name, results) for p, v in self.vars.items()}
         for name, argument in self.specs.items():
             if name in self.wrt:
                 self._leaves(report, flow, argument, (("arg", name),))
             else:
-                report.inactive.append(Inactive(name, self._not_asked(argument)))
+                report.inactive.append(Inactive(name, self._reason_not_wrt(argument)))
         for p in spec.params:
             inside = p.path[0][0] == "arg" and isinstance(self.specs[p.path[0][1]], Fixed)
             if inside and is_float(p.type):
                 report.inactive.append(Inactive(path_text(p.path), "is not in wrt"))
             elif p.path[0][0] != "arg" and is_float(p.type):
                 kind = {"closure": "of an enclosing function"}.get(p.path[0][0], "a global")
-                report.inactive.append(Inactive(_outside(p.path), f"{kind}: a constant here"))
+                report.inactive.append(
+                    Inactive(_outer_path_text(p.path), f"{kind}: a constant here")
+                )
 
     def _plain(self) -> Any:
-        """The function as written, not differentiated."""
+        """The specialised primal function, not differentiated."""
         if self.function is self.specialiser.function:
             return self.examined.spec
         request = self.specialiser.request(self.specs, self.values)
@@ -166,7 +168,7 @@ class _Activity:
         return name in activity(main, [name], results).values
 
     def _leaves(self, report: Report, flow: Any, spec: Spec, path: Path) -> None:
-        """Says of each number, array and object in an argument what becomes of it."""
+        """Report for each scalar, array and object in an argument whether it is active."""
         if isinstance(spec, TreeSpec):
             whole = all(self.active.get(p, False) for p in _paths(spec, path)) and spec.children
             if whole:
@@ -177,16 +179,16 @@ class _Activity:
             return
         name = path_text(path)
         if isinstance(spec, Fixed):
-            report.inactive.append(Inactive(name, _no_number(spec), "None"))
+            report.inactive.append(Inactive(name, _no_derivative_type(spec), "None"))
         elif self.active.get(path, False):
             report.arguments.append(name)
         else:
             why = flow.why_inactive(self.vars[path]) if path in self.vars else "is never read"
             report.inactive.append(Inactive(name, why, "0"))
 
-    def _not_asked(self, spec: Spec) -> str:
+    def _reason_not_wrt(self, spec: Spec) -> str:
         if isinstance(spec, Fixed):
-            return _no_number(spec)
+            return _no_derivative_type(spec)
         dtype = getattr(spec, "dtype", "")
         if isinstance(spec, ScalarSpec) and not dtype.startswith("float"):
             return f"is {spec_text(spec)}"
@@ -197,13 +199,15 @@ class _Activity:
     # ---- derivatives inside the program
 
     def _unconnected(self) -> list[Inactive]:
-        """What tapes were asked for in vain."""
+        """The sources of tape queries that have no gradient."""
         found = []
         for lost in self.examined.spec.module.main.notes.get("unconnected", ()):
             why = lost.why
             if not why:
-                why = Flow(lost.function, lost.function.results).why_inactive(lost.source)
-            found.append(Inactive(lost.text, why, "None", place_of(lost.origin)))
+                why = DependenceGraph(lost.function, lost.function.results).why_inactive(
+                    lost.source
+                )
+            found.append(Inactive(lost.text, why, "None", location_of(lost.origin)))
         return found
 
     def _derived_lines(self) -> set[Any]:
@@ -212,7 +216,7 @@ class _Activity:
         return {o.stmt for o in origins if o is not None and (o.sweep or o.tangent)}
 
     def _by_lines(self) -> list[ActiveVariable]:
-        """The variables assigned in lines that derivative code was made for."""
+        """The variables assigned in lines for which derivative code was generated."""
         lines = self._derived_lines()
         found: dict[tuple[str, str], dict[Place, None]] = {}
         for stmt in walk(self.examined.stages["simplify"].main.body):
@@ -220,20 +224,20 @@ class _Activity:
             if o is None or o.sweep or o.tangent or o.stmt not in lines:
                 continue
             for v in targets_of(stmt):
-                place = place_of(o)
+                place = location_of(o)
                 if v.user and is_float(v.type) and place is not None:
                     found.setdefault((place.inside, v.user), {})[place] = None
         return [ActiveVariable(name, tuple(p), inside) for (inside, name), p in found.items()]
 
 
-def _no_number(spec: Fixed) -> str:
+def _no_derivative_type(spec: Fixed) -> str:
     if spec.value is None:
         return "is None"
     return f"is no number or array ({type(spec.value).__name__})"
 
 
-def _outside(path: Path) -> str:
-    """A global of another module goes by its name there."""
+def _outer_path_text(path: Path) -> str:
+    """The path of a value outside the arguments; a global of another module by its name there."""
     own = [i for i, step in enumerate(path) if step == (".", "__globals__")]
     return path_text((("global", path[own[-1] + 1][1]), *path[own[-1] + 2 :]) if own else path)
 
@@ -248,7 +252,7 @@ def _paths(spec: Spec, path: Path) -> list[Path]:
     ]
 
 
-# ---------------------------------------------------------------- what is kept for the sweep
+# ---------------------------------------------------------------- memory
 
 
 def _fill_memory(
@@ -270,7 +274,7 @@ def _fill_memory(
     report.recomputed = memory.recomputed(module, examined.stages["specialise"])
 
 
-# ---------------------------------------------------------------- what runs on threads
+# ---------------------------------------------------------------- threads
 
 
 def _fill_threads(
@@ -282,10 +286,10 @@ def _fill_threads(
 ) -> None:
     request = specialiser.request(specs, values)
     if request.parallel is False:
-        asked = specialiser.options.parallel is False
-        report.no_threads = "parallel=False" if asked else "this process has one core"
+        explicit = specialiser.options.parallel is False
+        report.no_threads = "parallel=False" if explicit else "this process has one core"
         request = replace(request, parallel=None)
-    # What is asked of sizes on the way is no part of the report.
+    # The analysis adds size facts, which must not affect the report.
     facts = examined.spec.facts
     before = facts.snapshot()
     found = pipeline.loops(request, examined)

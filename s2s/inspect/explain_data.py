@@ -1,4 +1,4 @@
-"""The facts that `f.explain()` reports."""
+"""The data of `f.explain()`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..transforms.diagnostics.tape_report import Loop, Recomputed, Saved
 
 @dataclass(frozen=True)
 class Inactive:
-    """An argument, or a part of one, that has no derivative.  `gradient` is what the caller
-    gets for it: "0", "None", or "" if none was asked for; `place` is where a tape was asked."""
+    """An argument, or a part of one, that has no derivative.  `gradient` is what the caller gets
+    for it: "0", "None", or "" if none was requested; `place` is the query of a tape, if any."""
 
     name: str
     reason: str
@@ -21,8 +21,8 @@ class Inactive:
 
 @dataclass(frozen=True)
 class Recompilation:
-    """How often the function was translated for new arguments, and why the last time.
-    `again` says why the arguments given would be compiled, "" if they would not."""
+    """How often the function was compiled for new arguments, and the reason for the last time.
+    `again` is the reason why the given arguments would be recompiled, "" if they would not."""
 
     count: int
     reason: str
@@ -31,8 +31,8 @@ class Recompilation:
 
 @dataclass(frozen=True)
 class OnThreads:
-    """A loop of the lowered code that is long enough for threads, or may be, by the line it belongs
-    to; `why_not` says why it runs in order all the same, "" if it need not."""
+    """A loop of the lowered code that is, or may be, long enough for threads, by its source line;
+    `why_not` is the reason why it still runs serially, "" if it is parallelised."""
 
     line: str
     why_not: str = ""
@@ -40,7 +40,7 @@ class OnThreads:
 
 @dataclass
 class ReportData:
-    """The facts of a report, without its text."""
+    """The data of a report, without its text."""
 
     title: str
     file: str
@@ -54,17 +54,18 @@ class ReportData:
     kept: list[Saved] = field(default_factory=list)
     recomputed: list[Recomputed] = field(default_factory=list)
     threads: list[OnThreads] = field(default_factory=list)
-    no_threads: str = ""  # why there are none, whatever the loops are
+    no_threads: str = ""  # why threads are not used at all
     recompiled: Recompilation = field(default_factory=lambda: Recompilation(0, ""))
 
     @property
     def saved_bytes(self) -> int | None:
-        """All that is saved, in bytes, for the sizes at hand; None if only running tells."""
+        """The total that is saved, in bytes, for the current sizes; None if it is known only at run
+        time."""
         totals = [s.total.number if s.total is not None else None for s in self.saved]
         return None if None in totals else sum(t for t in totals if t is not None)
 
     def loops(self) -> dict[tuple[Loop, ...], list[Saved]]:
-        """What is saved, by the loops it is saved in."""
+        """The saved values, grouped by their enclosing loops."""
         found: dict[tuple[Loop, ...], list[Saved]] = {}
         for s in self.saved:
             found.setdefault(s.loops, []).append(s)

@@ -17,6 +17,7 @@ WIDTH = 88
 
 
 def text(report: ReportData) -> str:
+    """The report as text, at most `WIDTH` columns wide."""
     place = f"{file_name(report.file)}:{report.line}"
     title = printable(report.title)
     one = f"{title}  --  {place}"
@@ -35,7 +36,7 @@ def _wrapped(line: str, indent: int = 0) -> list[str]:
 
 
 def _table(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
-    """Two columns; the second is wrapped."""
+    """Two columns as lines; the second column is wrapped."""
     rows = list(rows)
     width = min(max((len(name) for name, _ in rows), default=0), 28)
     lines = []
@@ -82,13 +83,14 @@ def _inactive(report: ReportData) -> list[str]:
         head = f"gradient {x.gradient}{where}: " if x.gradient else ""
         rows.setdefault((head, x.reason), []).append(x.name)
     table = [
-        (", ".join(names), head + _number(why, len(names))) for (head, why), names in rows.items()
+        (", ".join(names), head + _with_plural_verb(why, len(names)))
+        for (head, why), names in rows.items()
     ]
     return ["", "Without a derivative", *_table(table)]
 
 
-def _number(why: str, count: int) -> str:
-    """The same of several arguments."""
+def _with_plural_verb(why: str, count: int) -> str:
+    """The reason, with its verb in the plural if `count` > 1."""
     for one, several in (("is ", "are "), ("does ", "do "), ("reaches ", "reach ")):
         if count > 1 and why.startswith(one):
             return several + why.removeprefix(one)
@@ -122,7 +124,7 @@ def _kept(report: ReportData) -> list[str]:
 
 
 def _by_size(saved: list[Saved], file: str, indent: int) -> list[str]:
-    """One row per value, those of one size together."""
+    """One row per value, grouped by size."""
     by_size: dict[str, list[tuple[str, str]]] = {}
     for s in saved:
         by_size.setdefault(_bytes(s.per_iteration), []).append(_row(s, file))
@@ -161,7 +163,7 @@ def _bytes(size: Size | None) -> str:
 
 
 def _sum(saved: list[Saved]) -> str:
-    """What the iterations of a loop save together."""
+    """The total that the iterations of a loop save."""
     each = [s.per_iteration.number if s.per_iteration is not None else None for s in saved]
     totals = [s.total.number if s.total is not None else None for s in saved]
     line = ""
@@ -181,12 +183,12 @@ def _iterations(times: Size, loops: tuple[Loop, ...]) -> str:
     if times.number is None or times.formula == str(times.number):
         return f"{times.formula} {word}"
     if any(loop.trips is not None and loop.trips.number is None for loop in loops):
-        return f"{times.number} {word} ({times.formula})"  # it depends on an outer loop
+        return f"{times.number} {word} ({times.formula})"  # the count depends on an outer loop
     return f"{times.formula} = {times.number} {word}"
 
 
 def amount(number: int) -> str:
-    """A number of bytes, as people say it."""
+    """A number of bytes with a decimal unit."""
     if number < 1000:
         return f"{number} B"
     value = float(number)
@@ -216,7 +218,7 @@ _WHY = {"cheap": "", "checkpoint": " (s2s.checkpoint)", "call": " (recursive: it
 
 
 def _threads(report: ReportData) -> list[str]:
-    """Only of long loops is there anything to tell."""
+    """The loops that are long enough for threads; nothing if there are none."""
     if not report.threads:
         return []
     why = f" if there were any ({report.no_threads})" if report.no_threads else ""

@@ -1,6 +1,6 @@
-"""Python code as HTML with its words marked: keywords, numbers, texts, comments, names.
+"""Syntax highlighting of Python code as HTML: keywords, numbers, strings, comments, names.
 
-It reads line by line and knows no grammar, so that it does for the IR of the passes, too.
+It is a line-by-line lexer without a grammar, so it also works for the printed IR of the passes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 
 
 def marked(line: str) -> str:
-    """One line as HTML.  Classes: c comment, s text, d name that is defined, k keyword,
+    """One line as HTML.  Classes: c comment, s string, d name that is defined, k keyword,
     n number, b adjoint."""
     out, done = [], 0
     for match in _TOKEN.finditer(line):
@@ -33,7 +33,7 @@ def marked(line: str) -> str:
     return "".join([*out, html_text(line[done:])])
 
 
-# Colours of the marks, and of the page around them, by day and by night.
+# Colours of the tokens and of the page, for the light and the dark theme.
 COLOURS = """
   --back: #ffffff; --panel: #f6f7f9; --text: #1c2128; --faint: #6a737d; --line: #d9dde3;
   --lit: #fff1b8; --keyword: #8250df; --number: #0550ae; --string: #0a6640; --comment: #6e7781;
@@ -57,7 +57,7 @@ MARKS = "\n".join(
 
 
 def themed(selector: str) -> str:
-    """The colours for what is selected: as the system has it, or the notebook around it."""
+    """CSS that sets the colours of a selector, by the theme of the system or of the notebook."""
     return f"""
 {selector} {{{COLOURS}}}
 @media (prefers-color-scheme: dark) {{ {selector} {{{DARK_COLOURS}}} }}
@@ -67,6 +67,6 @@ body[data-jp-theme-light="false"] {selector}, body.vscode-dark {selector} {{{DAR
 
 
 def code_html(text: str) -> str:
-    """A piece of code."""
+    """Several lines of code as HTML."""
     lines = "\n".join(map(marked, text.splitlines()))
     return f'<pre class="s2s-code">{lines}</pre>'

@@ -1,4 +1,4 @@
-"""The error for a NaN or inf, and what a kernel was given before the call that made one."""
+"""The error for a NaN or inf, and the inputs of the kernel before the call that produced it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..transforms.frontend.pytree import Path
 
 
 class NonFiniteError(S2SError, FloatingPointError):
-    """A NaN or inf, at the place where it was made.  `details` are further lines."""
+    """A NaN or inf, with the source location where it first appeared.  `details` are further lines
+    of the message."""
 
     def __init__(self, message: str, details: list[str], **where: Any) -> None:
         self.details = details
@@ -29,7 +30,7 @@ class NonFiniteError(S2SError, FloatingPointError):
 
 
 class Before:
-    """What a kernel was given, as it was before the call."""
+    """The parameters of a kernel before the call: those that the kernel changes are copied."""
 
     def __init__(self, entry: Entry, params: tuple[Any, ...], random: bool) -> None:
         self.paths = [p.path for p in entry.compiled.params]
@@ -41,7 +42,7 @@ class Before:
         self.state = np.random.get_state() if random else None
 
     def values(self) -> dict[Path, Any]:
-        """The parameters, for another run from the same random numbers."""
+        """The parameters for another run; the random state is restored."""
         if self.state is not None:
             np.random.set_state(self.state)
         fresh = [copy.deepcopy(p) if i in self.changing else p for i, p in enumerate(self.params)]

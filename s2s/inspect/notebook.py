@@ -1,4 +1,4 @@
-"""What IPython and Jupyter show of s2s objects: highlighted code, and the two sides."""
+"""Rich display in IPython and Jupyter: highlighted code, and functions beside their code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .side_by_side_html import alone
 
 
 def highlighted(text: str) -> str:
-    """Code as HTML, with its style."""
+    """Code as HTML, with its styles."""
     name = _name(text)
     return f'<div id="{name}"><style>{themed(f"#{name}")}{MARKS}</style>{code_html(text)}</div>'
 
 
 def coloured(text: str) -> str:
-    """Code in the colours of a terminal, if that is where it goes."""
+    """Code with terminal colours, if standard output is a terminal."""
     text = printable_lines(text)
     if not sys.stdout.isatty():
         return text
@@ -33,11 +33,11 @@ def coloured(text: str) -> str:
 
 
 def sides_of(function: Any, compiled: Any) -> str:
-    """The HTML of a plain function beside what was made of it."""
+    """The HTML of a plain function beside its emitted code."""
     return alone(sides(function, compiled), _name(compiled.source))
 
 
 def _name(text: str) -> str:
-    """The same text has the same name, wherever it is shown."""
+    """An element id that depends on the text only."""
     data = text.encode(errors="backslashreplace")
     return f"s2s-{hashlib.sha256(data).hexdigest()[:12]}"

@@ -1,8 +1,8 @@
-"""A function and what s2s made of it, line beside line.
+"""A function beside its emitted code, with the correspondence of lines.
 
-Every line of emitted code knows which of the user's lines it comes from (`Compiled.places`).  On
-one side stand the user's function and the helpers that were compiled into it, on the other the
-emitted code; each line on either side knows its counterparts on the other.
+Every line of emitted code has a source location (`Compiled.places`).  One side shows the user's
+function and the helpers that were inlined into it, the other the emitted code; each line is mapped
+to its counterparts on the other side.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Place = tuple[str, int]  # a file and a line
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines of a file of the user's, from number `first` on."""
+    """Consecutive lines of a user's file; `first` is the number of the first one."""
 
     title: str
     file: str
@@ -39,9 +39,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class Emitted:
-    """A line of emitted code.  `origins` are the places of the user's that it comes from: the
-    line itself, then the calls that led there, innermost first; none for a line that nothing of
-    the user's stands behind.  `sweep` is the adjoint sweep it belongs to, or 0."""
+    """A line of emitted code.  `origins` are its source locations in the user's code: the line
+    itself, then the call stack that led there, innermost first; empty for a line without a
+    counterpart.  `sweep` is the adjoint sweep it belongs to, or 0."""
 
     number: int
     text: str
@@ -51,28 +51,28 @@ class Emitted:
 
 @dataclass
 class Sides:
-    """The user's lines and the emitted ones."""
+    """The user's lines, the emitted lines, and the map from the former to the latter."""
 
     listings: list[Listing]
     emitted: list[Emitted]
     counterparts: dict[Place, list[int]] = field(default_factory=dict)
 
     def own(self, line: Emitted) -> int | None:
-        """The line of the user's function that an emitted line belongs to."""
+        """The line number in the user's function that an emitted line originates from, or None."""
         first = self.listings[0] if self.listings else ()
         return next((p[1] for p in line.origins if p in first), None)
 
 
 def sides(function: Any, compiled: Any) -> Sides:
-    """Puts a plain function beside the readable code made from it."""
+    """Pair a plain function with the NumPy-level code emitted for it."""
     emitted = []
     for number, text in enumerate(compiled.source.splitlines(), 1):
-        whence = compiled.places.get(number)
-        if whence is None:
+        location = compiled.places.get(number)
+        if location is None:
             emitted.append(Emitted(number, text))
         else:
-            origins = ((whence.file, whence.line), *reversed(whence.calls))
-            emitted.append(Emitted(number, text, tuple(dict.fromkeys(origins)), whence.sweep))
+            origins = ((location.file, location.line), *reversed(location.calls))
+            emitted.append(Emitted(number, text, tuple(dict.fromkeys(origins)), location.sweep))
     found = Sides(_listings(function, emitted), emitted)
     for line in emitted:
         for place in line.origins:
@@ -81,7 +81,7 @@ def sides(function: Any, compiled: Any) -> Sides:
 
 
 def _listings(function: Any, emitted: Iterable[Emitted]) -> list[Listing]:
-    """The function's own text, then that of the helpers that its code comes from."""
+    """The source of the function, then that of the helpers inlined into it."""
     try:
         source = read(function)
     except SourceError:
@@ -101,7 +101,7 @@ def _listing(source: Source) -> Listing:
 
 
 def _helper(file: str, line: int) -> list[Listing]:
-    """The innermost function around a line."""
+    """The innermost function that contains a line."""
     lines = linecache.getlines(file)
     try:
         tree = parse(file, "".join(lines))

@@ -1,5 +1,5 @@
-"""A function beside its gradient, as HTML: under the mouse, a line lights up with its
-counterparts on the other side.  No script is needed."""
+"""A function beside its gradient, as HTML: a line under the mouse pointer is highlighted together
+with its counterparts on the other side.  Pure CSS, no script."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def sides_html(both: Sides, name: str) -> str:
 
 
 def alone(both: Sides, name: str) -> str:
-    """The same with all of its style, for a place where nothing else brings it."""
+    """Like `sides_html`, with all styles, for a page that does not define them."""
     return f"<style>{themed(f'#{name}')}{MARKS}{STYLE}</style>{sides_html(both, name)}"
 
 
 def _numbers(both: Sides) -> dict[Place, int]:
-    """A number for each of the user's lines that has counterparts."""
+    """An index for each of the user's lines that has counterparts."""
     places = [
         (listing.file, listing.first + k)
         for listing in both.listings
@@ -63,7 +63,8 @@ def _listing(listing: Listing, number: dict[Place, int]) -> str:
 
 
 def _emitted(both: Sides, line: Emitted, number: dict[Place, int]) -> str:
-    """`p7` is a line that comes from line 7 on the left, `c7` one that 7 calls."""
+    """One emitted line.  Class `p7`: the line originates from the user's line with index 7; `c7`:
+    it originates from code that line 7 calls."""
     known = [number[p] for p in line.origins if p in number]
     names = "".join(f" {'c' if k else 'p'}{n}" for k, n in enumerate(known))
     own = both.own(line)
@@ -77,7 +78,7 @@ def _emitted(both: Sides, line: Emitted, number: dict[Place, int]) -> str:
 
 
 def _hover(name: str, number: dict[Place, int]) -> str:
-    """Rules that light up what belongs together."""
+    """CSS rules that highlight the counterparts of the line under the pointer."""
     own, rules = f"#{name}", []
     for n in number.values():
         lit = (

@@ -1,7 +1,12 @@
-"""What lowered code calls at run time, besides NumPy's scalar functions.
+"""Run-time functions that lowered code calls, besides NumPy's scalar functions.
 
-Here in plain Python, for `backend="loops"`.  `s2s.kernels_numba.scalar` tells Numba how to compile
-each of them; it must be imported before lowered code is compiled.
+The functions here are plain Python, for `backend="loops"`.  `s2s.kernels_numba.scalar` registers
+their compiled versions with Numba; it must be imported before lowered code is compiled.
+
+This file has matrix products, growing lists, chunks of parallel loops, integer and special
+functions.  `linalg.py`, `fft.py` and `random.py` have matrix functions, Fourier transforms and
+random draws; `registry.py` maps routines to their compiled versions.  Lowered code uses this
+package under the name `rt`.  May import `transforms`.
 """
 
 from __future__ import annotations
@@ -20,20 +25,20 @@ from . import random as draws  # noqa: F401
 
 
 class Failure(Exception):
-    """An error of the user's program whose message holds run-time values: `args` are the
-    site, which tells how to phrase it, and the values."""
+    """An error of the user's program whose message contains run-time values: `args` are the site,
+    which has the template of the message, and the values."""
 
 
 def show(template: str, dtypes: str, *values: Any) -> None:
-    """Prints; compiled code hands over Python numbers, which get their dtypes back."""
-    told = [
+    """Print values.  Compiled code passes Python scalars, which are converted to their dtypes."""
+    typed = [
         v if dtype == "array" else np.dtype(dtype).type(v)
         for dtype, v in zip(dtypes.split(), values)
     ]
-    print(template.format(*told), end="")
+    print(template.format(*typed), end="")
 
 
-# ---------------------------------------------------------------- products
+# ---------------------------------------------------------------- matrix products
 
 
 def gemm(swap_a: bool, swap_b: bool, alpha: Any, a: Any, b: Any, beta: Any, c: Any) -> None:
@@ -60,13 +65,13 @@ def gemm_at(a: Any, rows: Any, columns: Any, b: Any, add: bool, c: Any) -> None:
 
 
 def lent(a: Any) -> Any:
-    """An array as the argument of a call inside a program: of a type that is read only, so that
-    a function is compiled once for all arrays it is given."""
+    """An array as the argument of a call inside a program.  Its type is read-only, so that the
+    callee is compiled once for writeable and read-only arrays."""
     return a
 
 
 def reserve(buffer: Any, used: int, more: int) -> Any:
-    """A buffer that holds the first `used` elements and has room for `more`."""
+    """A buffer with the first `used` elements and capacity for `more`."""
     if used + more <= buffer.shape[0]:
         return buffer
     longer = np.empty(2 * (used + more) + 8, buffer.dtype)
@@ -77,22 +82,22 @@ def reserve(buffer: Any, used: int, more: int) -> Any:
 
 # ---------------------------------------------------------------- threads
 
-# A loop whose rounds compiled code may run at once.
+# A loop whose iterations compiled code may run in parallel.
 prange = range
 
-# So many chunks are enough for any machine; few enough to add their results up quickly.  Lowered
-# code relies on it.
+# Maximum number of chunks of a parallel loop: enough for any machine, and few enough to combine
+# their results quickly.  Lowered code relies on it.
 CHUNKS = 64
-# With so many rows there is no need to cut across them.
+# From this many rows on, a loop is not split across its rows.
 ROWS = 16
-# So many elements may the chunks of a loop hold apart, in more than two of them.
+# Limit on the elements in private copies of all chunks of a loop, for more than two chunks.
 ROOM = 1 << 20
 
 
 def chunks(trips: int, work: int, least: int, held: int) -> int:
-    """How many chunks to split a loop into, so that each does at least so much of the work that
-    counts; it holds so many elements apart.  They must not depend on the machine: they decide in
-    which order numbers are added."""
+    """The number of chunks of a parallel loop.  Each chunk does at least `least` of the `work`, and
+    has private copies of `held` elements.  The number must not depend on the machine: it
+    determines the order of summation."""
     if work < 2 * least:
         return 1
     most = max(2, ROOM // max(1, held))
@@ -100,7 +105,8 @@ def chunks(trips: int, work: int, least: int, held: int) -> int:
 
 
 def across(rows: int, width: int, trips: int, work: int, least: int, held: int) -> int:
-    """How many parts to cut each of the chunks of a loop over few rows into."""
+    """The number of parts that each chunk of a loop over few rows is split into, across its
+    `width`."""
     if rows < trips or rows >= ROWS:
         return 1
     most = min(CHUNKS, max(2, ROOM // max(1, held))) // rows
@@ -110,29 +116,30 @@ def across(rows: int, width: int, trips: int, work: int, least: int, held: int) 
 # ---------------------------------------------------------------- integers
 
 
-# The largest integer of 64 bits.
+# The largest int64.
 MOST = (1 << 63) - 1
 
 
 def stack_limit(reserve: int) -> int:
-    """The lowest address for the frame of a function.  CPython has a limit of its own."""
+    """The lowest address at which a stack frame may start; 0 here, since CPython has a recursion
+    limit of its own."""
     return 0
 
 
 def stack_is_low(limit: int) -> bool:
-    """Whether the stack has reached that address."""
+    """Whether the stack pointer is below the limit."""
     return False
 
 
 def trip_count(start: int, stop: int, step: int) -> int:
-    """How many numbers range(start, stop, step) has; MOST if they are more."""
+    """The trip count of range(start, stop, step), at most MOST."""
     start, stop, step = int(start), int(stop), int(step)
     span = stop - start if step > 0 else start - stop
     return min((span - 1) // abs(step) + 1, MOST) if span > 0 else 0
 
 
 def arange_count(start: float, stop: float, step: float) -> int:
-    """How many numbers arange(start, stop, step) has; -1 if that is not a number."""
+    """The number of elements of arange(start, stop, step); -1 if it is nan."""
     steps = (stop - start) / step
     if steps != steps:
         return -1
@@ -142,7 +149,7 @@ def arange_count(start: float, stop: float, step: float) -> int:
 
 
 def slice_start(given: bool, start: int, n: int, step: int) -> int:
-    """Where x[start::step] begins."""
+    """The first index of x[start::step], for n elements."""
     if not given:
         return 0 if step > 0 else n - 1
     if start < 0:
@@ -155,7 +162,7 @@ def slice_start(given: bool, start: int, n: int, step: int) -> int:
 
 
 def slice_stop(given: bool, stop: int, n: int, step: int) -> int:
-    """Where x[:stop:step] ends; -1 is before the first."""
+    """The end index of x[:stop:step], for n elements; -1 is before the first."""
     if not given:
         return n if step > 0 else -1
     if stop < 0:
@@ -168,12 +175,12 @@ def slice_stop(given: bool, stop: int, n: int, step: int) -> int:
 
 
 def to_int(x: Any) -> Any:
-    """As NumPy's astype(int64): toward zero; nan and inf do not raise."""
+    """Conversion as by NumPy's astype(int64): truncation toward zero; nan and inf do not raise."""
     return np.asarray(x).astype(np.int64)[()]
 
 
 def natural_power(x: Any, n: Any) -> Any:
-    """Of integers, n >= 0; what does not fit is cut off."""
+    """x ** n of integers for n >= 0, with wraparound on overflow."""
     base: Any = x if isinstance(x, np.generic) else np.int64(x)
     out: Any = type(base)(1)
     n = int(n)
@@ -186,7 +193,7 @@ def natural_power(x: Any, n: Any) -> Any:
     return out
 
 
-# ---------------------------------------------------------------- functions
+# ---------------------------------------------------------------- scalar functions
 
 
 def floor_divide(x: Any, y: Any) -> Any:
@@ -229,7 +236,7 @@ def float_power(x: Any, y: Any) -> Any:
 
 
 def _as_float64(function: Any) -> Any:
-    """A function of Python numbers as one of NumPy's."""
+    """A function of Python floats as one that takes any scalars and returns float64."""
 
     def call(*args: Any) -> Any:
         return np.float64(function(*map(float, args)))

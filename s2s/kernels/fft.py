@@ -1,7 +1,7 @@
-"""Fourier transforms of lowered code, along the middle axis of contiguous arrays of rank 3.
+"""Fourier transforms that lowered code calls, along the middle axis of contiguous arrays of rank 3.
 
-Here by NumPy itself, for `backend="loops"`; `s2s.kernels_numba.fft` compiles them.  `scale` is 0
-for no factor, 1 for 1 / n and 2 for 1 / sqrt(n).
+These use NumPy, for `backend="loops"`; `s2s.kernels_numba.fft` has the compiled versions.  `scale`
+is 0 for no factor, 1 for 1 / n and 2 for 1 / sqrt(n).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def irfft(y: Any, out: Any, scale: int) -> None:
 
 
 def resize(x: Any, out: Any) -> None:
-    """The elements of x, cut or padded with zeros."""
+    """Copy x to out, truncated or padded with zeros."""
     kept = min(x.shape[1], out.shape[1])
     out[:, :kept] = x[:, :kept]
     out[:, kept:] = 0

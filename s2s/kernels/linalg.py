@@ -1,8 +1,8 @@
 """Matrix functions that lowered code calls, in NumPy and SciPy, for `backend="loops"`.
 
-Each takes matrices in C order (a right-hand side may be a vector) and writes into `out`.  What can
-fail returns 0 or else what is wrong, counted from 1.  `s2s.kernels_numba.linalg` has their compiled
-counterparts.
+Each takes matrices in C order (a right-hand side may be a vector) and writes into `out`.  A
+function that can fail returns a status: 0, or an error number from 1 on.
+`s2s.kernels_numba.linalg` has the compiled versions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from ..transforms.runtime import matrix_helpers as helpers
 
 
-def _tried(out: Any, function: Any, *args: Any) -> int:
+def _status_of(out: Any, function: Any, *args: Any) -> int:
+    """Store the result of a function in `out`; the status is 1 if it raises LinAlgError."""
     try:
         out[...] = function(*args)
     except np.linalg.LinAlgError:
@@ -23,11 +24,11 @@ def _tried(out: Any, function: Any, *args: Any) -> int:
 
 
 def solve(a: Any, b: Any, out: Any) -> int:
-    return _tried(out, np.linalg.solve, a, b)
+    return _status_of(out, np.linalg.solve, a, b)
 
 
 def inv(a: Any, out: Any) -> int:
-    return _tried(out, np.linalg.inv, a)
+    return _status_of(out, np.linalg.inv, a)
 
 
 def det(a: Any) -> Any:
@@ -47,6 +48,7 @@ def slogdet_sign(a: Any) -> Any:
 
 
 def solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool, out: Any) -> int:
+    """The status is the number of the first zero on the diagonal, from 1 on."""
     if not unit:
         for i in range(a.shape[0]):
             if a[i, i] == 0:
@@ -68,11 +70,11 @@ def pivot_order(pivots: Any, out: Any) -> None:
 
 
 def solve_banded(ab: Any, b: Any, lower: int, upper: int, out: Any) -> int:
-    return _tried(out, helpers.solve_banded, ab, b, lower, upper)
+    return _status_of(out, helpers.solve_banded, ab, b, lower, upper)
 
 
 def cholesky(a: Any, out: Any) -> int:
-    return _tried(out, np.linalg.cholesky, a)
+    return _status_of(out, np.linalg.cholesky, a)
 
 
 def qr_q(a: Any, out: Any) -> None:
@@ -80,7 +82,7 @@ def qr_q(a: Any, out: Any) -> None:
 
 
 def eigh_vectors(a: Any, lower: bool, out: Any) -> int:
-    return _tried(out, lambda: np.linalg.eigh(a, "L" if lower else "U").eigenvectors)
+    return _status_of(out, lambda: np.linalg.eigh(a, "L" if lower else "U").eigenvectors)
 
 
 def eigh_values(a: Any, v: Any, lower: bool, out: Any) -> None:
@@ -91,11 +93,11 @@ def eigh_values(a: Any, v: Any, lower: bool, out: Any) -> None:
 
 
 def svd_vectors(a: Any, out: Any) -> int:
-    return _tried(out, helpers.svd_vectors, a)
+    return _status_of(out, helpers.svd_vectors, a)
 
 
 def svd_values(a: Any, vectors: Any, out: Any) -> None:
-    """The singular values that belong to the columns of u, above, and of v, below."""
+    """The singular values that belong to the columns of u and v; `vectors` is u stacked on v."""
     m = a.shape[0]
     out[...] = np.abs(np.sum(vectors[:m] * (a @ vectors[m:]), axis=0))
 
@@ -103,7 +105,7 @@ def svd_values(a: Any, vectors: Any, out: Any) -> None:
 def pinv(a: Any, rcond: Any, out: Any) -> int:
     if not np.isfinite(a).all():
         return 1
-    return _tried(out, np.linalg.pinv, a, rcond)
+    return _status_of(out, np.linalg.pinv, a, rcond)
 
 
 def expm(a: Any, out: Any) -> None:

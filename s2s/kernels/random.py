@@ -1,7 +1,7 @@
-"""Random draws of lowered code: `one_<method>(rng, …)` yields a number, `fill_<method>(rng, out,
-…)` fills an array; `legacy_…` are the same for NumPy's legacy generator.
+"""Random draws that lowered code calls: `one_<method>(rng, …)` returns a scalar,
+`fill_<method>(rng, out, …)` fills an array; `legacy_…` are the same for NumPy's legacy generator.
 
-Here by NumPy itself, for `backend="loops"`; `s2s.kernels_numba.random` compiles them.
+These use NumPy, for `backend="loops"`; `s2s.kernels_numba.random` has the compiled versions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms.rules.random_draws import COUNTS, LEGACY, METHODS, run
+from ..transforms.rules.random_draws import GENERATOR_METHODS, INTEGER_METHODS, LEGACY_METHODS, run
 
 
 def default_rng(*seed: Any) -> np.random.Generator:
@@ -23,7 +23,7 @@ def seed(*seed: Any) -> None:
 
 
 def draw_one(rng: Any, method: str, args: tuple[Any, ...]) -> Any:
-    number = np.int64 if method in COUNTS else np.float64
+    number = np.int64 if method in INTEGER_METHODS else np.float64
     return number(run(rng, method, args, None, number.__name__))
 
 
@@ -47,9 +47,9 @@ def _legacy_fill(method: str) -> Callable[..., Any]:
     return lambda out, *args: draw_into(None, method, out, args)
 
 
-for _name in METHODS:
+for _name in GENERATOR_METHODS:
     globals()[f"one_{_name}"] = _one(_name)
     globals()[f"fill_{_name}"] = _fill(_name)
-for _name in LEGACY:
+for _name in LEGACY_METHODS:
     globals()[f"legacy_one_{_name}"] = _legacy_one(_name)
     globals()[f"legacy_fill_{_name}"] = _legacy_fill(_name)

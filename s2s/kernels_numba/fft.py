@@ -1,13 +1,14 @@
-"""How Numba computes Fourier transforms.
+"""Fourier transforms, compiled by Numba.
 
-Stockham's algorithm in mixed radix: each pass (`kernels_fft_passes`) takes one factor out of the
-length and leaves the data in order.  The passes see an array of `n` rows of neighbours: some lines
-at a time are gathered as such, whatever axis they lie along, and stay in the cache until they are
-done.  A length with a large prime factor is done as a convolution, after Bluestein; transforms of
-real numbers of even length are complex ones of half the length.
+Stockham's algorithm in mixed radix: each pass (`fft_llvm.py`) splits off one factor of the length
+and leaves the data in order.  The passes work on an array of `n` rows of adjacent elements.  Some
+lines at a time are gathered into such rows, whatever axis they lie along, and stay in the cache
+until they are transformed.  A length with a large prime factor is transformed as a convolution
+(Bluestein).  Real transforms of even length are complex transforms of half the length.
 
-Numba compiles a function anew for each number it knows, and for `a[:] = b` all the text of an
-error: numbers are made to be unknown (`_ONE`), and whole arrays are written by loops.
+Numba compiles a function again for each literal argument, and for `a[:] = b` it compiles all the
+code of an error message.  So scalars are hidden from its literal types (`_OPAQUE_ONE`), and whole
+arrays are written by loops.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _OPTIONS: Any = {
     "nogil": True,
 }
 _compiled = cached(njit(**_OPTIONS))
-_ONE = np.ones(1, np.int64)  # a number that Numba does not know
-# Prime factors up to this are done directly.
-_LARGEST = 13
-# So many lines are transformed at once, half as many of longer ones, so that they stay in the
-# nearest cache, and twice as many if they lie side by side.
-_TOGETHER, _LONG = 8, 128
+_OPAQUE_ONE = np.ones(1, np.int64)  # 1, but not a literal to Numba
+# The largest prime factor that a pass handles directly; Bluestein's algorithm is used above it.
+_MAX_DIRECT_FACTOR = 13
+# The number of lines that are transformed together.  Half as many if they are longer than
+# _LONG_LINE, so that they stay in the L1 cache, and twice as many if they are adjacent in memory.
+_BATCH_LINES, _LONG_LINE = 8, 128
 
 
 # ---------------------------------------------------------------- plans
@@ -63,7 +64,7 @@ def _roots(n, sign):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _factors(n):  # type: ignore[no-untyped-def]
-    """The radices of the passes, fours first."""
+    """The radices of the passes, radix 4 first."""
     out = np.empty(64, np.int64)
     count = 0
     p = 4
@@ -88,14 +89,14 @@ def _factors(n):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _turned(z, sign):  # type: ignore[no-untyped-def]
-    """sign i z"""
+    """sign * i * z"""
     return complex(-sign * z.imag, sign * z.real)
 
 
 @_compiled
 def _pass_any(xr, xi, yr, yi, m, wide, step, w, r):  # type: ignore[no-untyped-def]
-    """Any radix: the sums as they are written down."""
-    apart = w.size // r  # between the roots of order r
+    """A pass of any radix, by the definition of the transform."""
+    apart = w.size // r  # distance in `w` between roots of order r
     for p in range(m):
         for k in range(r):
             turn = w[p * k * step]
@@ -112,8 +113,8 @@ def _pass_any(xr, xi, yr, yi, m, wide, step, w, r):  # type: ignore[no-untyped-d
 
 @_compiled
 def _passes(xr, xi, yr, yi, wide, w, radices, sign):  # type: ignore[no-untyped-def]
-    """The transform of the rows of x, in x or in y: that which is returned."""
-    rest, step = w.size, _ONE[0]
+    """Transform the rows of x, with y as work space; returns whichever of them holds the result."""
+    rest, step = w.size, _OPAQUE_ONE[0]
     signs = np.empty(1, xr.dtype)
     signs[0] = sign
     way = signs[0]
@@ -139,7 +140,7 @@ def _passes(xr, xi, yr, yi, wide, w, radices, sign):  # type: ignore[no-untyped-
 
 @_compiled
 def _chirp(n, sign):  # type: ignore[no-untyped-def]
-    """exp(sign pi i k^2 / n): products of these take the place of all roots."""
+    """The chirp exp(sign pi i k^2 / n) of Bluestein's algorithm, for all k."""
     w = _roots(2 * n, sign)
     out = np.empty(n, np.complex128)
     for k in range(n):
@@ -149,7 +150,7 @@ def _chirp(n, sign):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _multiply(re, im, wide, by, n):  # type: ignore[no-untyped-def]
-    """Each row by its number, those beyond by 0."""
+    """Multiply each of the first n rows by its complex factor, and set the others to 0."""
     for k in range(n):
         real, imag = by[k].real, by[k].imag
         for q in range(wide):
@@ -160,13 +161,13 @@ def _multiply(re, im, wide, by, n):  # type: ignore[no-untyped-def]
         re[i] = im[i] = 0.0
 
 
-# ---------------------------------------------------------------- several lines at once
+# ---------------------------------------------------------------- batches of lines
 
 
 @_compiled
 def _gather(x, first, lines, n, wide, left, across, re, im):  # type: ignore[no-untyped-def]
-    """Some columns of some blocks, as rows of neighbours; a line that lies in one piece is read as
-    it lies."""
+    """Gather some columns of some blocks into rows of adjacent elements.  A contiguous line is read
+    in order."""
     for i in range(lines):
         block = x[(first + i) * n * wide : (first + i + 1) * n * wide]
         if wide == 1:
@@ -199,17 +200,17 @@ def _scatter(x, first, lines, n, wide, left, across, re, im, factor):  # type: i
 
 @_compiled
 def _share(lines, n, wide):  # type: ignore[no-untyped-def]
-    """How many blocks, and columns of each, are transformed at once."""
-    if wide >= _TOGETHER:
-        return _ONE[0], min(wide, 2 * _TOGETHER)
-    together = _TOGETHER if n <= _LONG else _TOGETHER // 2
+    """The number of blocks, and of columns of each, that are transformed together."""
+    if wide >= _BATCH_LINES:
+        return _OPAQUE_ONE[0], min(wide, 2 * _BATCH_LINES)
+    together = _BATCH_LINES if n <= _LONG_LINE else _BATCH_LINES // 2
     return max(1, min(lines, together // max(1, wide))), max(1, wide)
 
 
 @_compiled
 def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-untyped-def]
-    """Bluestein: the transform as a convolution with a chirp, of a length of twos."""
-    m = _ONE[0]
+    """Bluestein's algorithm: a convolution with a chirp, of power-of-two length."""
+    m = _OPAQUE_ONE[0]
     while m < 2 * n - 1:
         m *= 2
     at_once, across = _share(lines, n, wide)
@@ -217,7 +218,7 @@ def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-un
     forth, back, radices = _roots(m, -1.0), _roots(m, 1.0), _factors(m)
     room = np.zeros((4, m * at_once * across))
     kernel = np.empty(m, np.complex128)
-    # The first turn is for the kernel, which all lines are multiplied by.
+    # Iteration -1 transforms the convolution kernel, by which all lines are multiplied.
     groups = -(-lines // at_once)
     for turn in range(-1, groups):
         first = turn * at_once
@@ -250,8 +251,8 @@ def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-un
 
 @_compiled
 def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
-    """They may be the same.  (Numba goes through all that is called once more for each function
-    that calls it; so there are few.)"""
+    """Complex transform; `source` and `goal` may be the same array.  (Numba processes all callees
+    again for each caller, so there are few functions.)"""
     lines, n, wide = source.shape
     x, out = source.reshape(-1), goal.reshape(-1)
     sign = 1.0 if inverse else -1.0
@@ -264,7 +265,7 @@ def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
         factors[0] = 1.0 / n if scale == 1 else 1.0 / np.sqrt(n)
     factor = factors[0]
     radices = _factors(n)
-    if radices[radices.size - 1] > _LARGEST:
+    if radices[radices.size - 1] > _MAX_DIRECT_FACTOR:
         _by_convolution(x, out, lines, n, wide, sign, factor)
         return
     at_once, across = _share(lines, n, wide)
@@ -279,12 +280,12 @@ def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
             _scatter(out, first, some, n, wide, left, few, re, im, factor)
 
 
-# ---------------------------------------------------------------- real numbers
+# ---------------------------------------------------------------- real transforms
 
 
 @_compiled
 def _untangle(z, out, lines, n, wide, w):  # type: ignore[no-untyped-def]
-    """From the transform of neighbours taken as complex numbers to that of n real numbers."""
+    """The transform of n real numbers from the complex one of the pairs (x[2k], x[2k+1])."""
     h = n // 2
     for i in range(lines):
         for k in range(h + 1):
@@ -298,7 +299,7 @@ def _untangle(z, out, lines, n, wide, w):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _tangle(y, z, lines, n, wide, w):  # type: ignore[no-untyped-def]
-    """The reverse, times 2."""
+    """The inverse of `_untangle`, times 2."""
     h = n // 2
     for i in range(lines):
         for k in range(h):
@@ -306,7 +307,7 @@ def _tangle(y, z, lines, n, wide, w):  # type: ignore[no-untyped-def]
             for q in range(wide):
                 a = y[(i * (h + 1) + k) * wide + q]
                 b = y[(i * (h + 1) + h - k) * wide + q]
-                if k == 0:  # the imaginary parts of the ends do not count
+                if k == 0:  # the imaginary parts of the first and last element are ignored
                     a, b = complex(a.real, a.real - a.real), complex(b.real, b.real - b.real)
                 b = b.conjugate()
                 z[(i * h + k) * wide + q] = a + b + _turned((a - b) * turn, 1.0)
@@ -380,7 +381,7 @@ def _resize(x, out):  # type: ignore[no-untyped-def]
                 out[i, k, q] = x[i, k, q] if k < kept else out.dtype.type(0)
 
 
-# ---------------------------------------------------------------- what lowered code calls
+# ---------------------------------------------------------------- registration
 
 for _routine, _function in (
     (fft.fft, _fft),

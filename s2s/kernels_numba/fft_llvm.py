@@ -1,8 +1,9 @@
-"""The passes of Fourier transforms, in LLVM's language: several numbers are transformed at once.
+"""The passes of Fourier transforms as LLVM IR, vectorised over adjacent elements.
 
-A pass of radix r takes n rows of `wide` complex numbers, real and imaginary parts apart, and leaves
-them as rows of r times as many neighbours: row p, p + m, … give one after the other.  Numba's loops
-over so few neighbours would ask each time whether what is read and written overlaps.
+A pass of radix r takes n rows of `wide` complex numbers, with real and imaginary parts in separate
+arrays, and produces rows that are r times as wide: rows p, p + m, … are combined into adjacent
+elements.  In Numba's loops over so few adjacent elements, LLVM would emit an alias check for each
+loop.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from numba.extending import intrinsic
 
 from ..codegen.loop_metadata import note
 
-# Bytes of what is computed at once.
-_AT_ONCE = 32
+# Bytes of a vector.
+_VECTOR_BYTES = 32
 _FLAGS = ("contract",)
 _INT = ir.IntType(64)
 
 
 @dataclass
 class _Real:
-    """A number, or several, with arithmetic that is written down."""
+    """A real scalar or vector IR value with arithmetic operators."""
 
     builder: Any
     value: Any
@@ -68,32 +69,32 @@ class _Complex:
         return _Complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 
     def turned(self, sign: _Real) -> _Complex:
-        """sign i z"""
+        """sign * i * z"""
         return _Complex(self.im * sign * -1.0, self.re * sign)
 
 
-# ---------------------------------------------------------------- of a few numbers
+# ---------------------------------------------------------------- butterflies
 
 
-def _two(z: list[_Complex], sign: _Real) -> list[_Complex]:
+def _butterfly2(z: list[_Complex], sign: _Real) -> list[_Complex]:
     a, b = z
     return [a + b, a - b]
 
 
-def _three(z: list[_Complex], sign: _Real) -> list[_Complex]:
+def _butterfly3(z: list[_Complex], sign: _Real) -> list[_Complex]:
     a, b, c = z
     both = b + c
     middle, turned = a - both * 0.5, ((b - c) * math.sqrt(0.75)).turned(sign)
     return [a + both, middle + turned, middle - turned]
 
 
-def _four(z: list[_Complex], sign: _Real) -> list[_Complex]:
+def _butterfly4(z: list[_Complex], sign: _Real) -> list[_Complex]:
     a, b, c, d = z
     even, odd, less, turned = a + c, b + d, a - c, (b - d).turned(sign)
     return [even + odd, less + turned, even - odd, less - turned]
 
 
-def _five(z: list[_Complex], sign: _Real) -> list[_Complex]:
+def _butterfly5(z: list[_Complex], sign: _Real) -> list[_Complex]:
     a, b, c, d, e = z
     (c1, s1), (c2, s2) = ((math.cos(t), math.sin(t)) for t in (0.4 * math.pi, 0.8 * math.pi))
     outer, inner = b + e, c + d
@@ -109,7 +110,7 @@ def _five(z: list[_Complex], sign: _Real) -> list[_Complex]:
 def _pass(radix: int, few: Callable[[list[_Complex], _Real], list[_Complex]]) -> Any:
     @intrinsic
     def one(typingctx, xr, xi, yr, yi, m, wide, step, w, sign):  # type: ignore[no-untyped-def]
-        """Numbers are multiplied by w[k p step] on the way, unless there is one row of each."""
+        """A pass.  Results are multiplied by the twiddle factors w[k p step], unless m is 1."""
         signature = types.void(xr, xi, yr, yi, m, wide, step, w, sign)
         return signature, lambda *parts: _emit(radix, few, *parts)
 
@@ -124,7 +125,7 @@ def _emit(radix: int, few: Any, context: Any, builder: Any, signature: Any, args
     m, wide, step, sign = (args[i] for i in (4, 5, 6, 8))
     number = xr.type.pointee
     item = 4 if isinstance(number, ir.FloatType) else 8
-    lanes = _AT_ONCE // item
+    lanes = _VECTOR_BYTES // item
     w = builder.bitcast(w, number.as_pointer())
     rows = builder.mul(m, wide)
 
@@ -137,16 +138,16 @@ def _emit(radix: int, few: Any, context: Any, builder: Any, signature: Any, args
         return _Real(builder, builder.shuffle_vector(first, empty, order))
 
     def neighbours(kind: Any, p: Any, turning: bool) -> None:
-        many = lanes if kind != number else 1
-        way = spread(sign, kind)
-        roots = []
+        width = lanes if kind != number else 1
+        direction = spread(sign, kind)
+        twiddles = []
         for k in range(1, radix) if turning else ():
             at = builder.mul(builder.mul(_INT(2 * k), p), step)
             parts = (builder.load(builder.gep(w, [builder.add(at, _INT(i))])) for i in range(2))
-            roots.append(_Complex(*(spread(part, kind) for part in parts)))
+            twiddles.append(_Complex(*(spread(part, kind) for part in parts)))
         start = builder.mul(p, wide)
         goal = builder.mul(start, _INT(radix))
-        with _each(builder, wide, many) as q:
+        with _plain_loop(builder, wide, width) as q:
 
             def place(base: Any, at: Any, k: int, step: Any) -> Any:
                 offset = builder.add(builder.add(at, q), builder.mul(_INT(k), step))
@@ -159,9 +160,9 @@ def _emit(radix: int, few: Any, context: Any, builder: Any, signature: Any, args
                 ))
                 for k in range(radix)
             ]  # fmt: skip
-            for k, value in enumerate(few(given, way)):
+            for k, value in enumerate(few(given, direction)):
                 if k and turning:
-                    value = value * roots[k - 1]
+                    value = value * twiddles[k - 1]
                 for base, part in ((yr, value.re), (yi, value.im)):
                     builder.store(part.value, place(base, goal, k, wide), align=item)
 
@@ -171,16 +172,16 @@ def _emit(radix: int, few: Any, context: Any, builder: Any, signature: Any, args
         with several, builder.if_else(builder.icmp_signed("==", m, _INT(1))) as (last, other):
             with last:
                 neighbours(kinds[0], _INT(0), False)
-            with other, _each(builder, m) as p:
+            with other, _plain_loop(builder, m) as p:
                 neighbours(kinds[0], p, True)
-        with single, _each(builder, m) as p:
+        with single, _plain_loop(builder, m) as p:
             neighbours(kinds[1], p, True)
     return context.get_dummy_value()
 
 
 @contextmanager
-def _each(builder: Any, stop: Any, step: int = 1) -> Iterator[Any]:
-    """A loop over 0, step, … that the optimiser is to leave as it is, which takes it less time."""
+def _plain_loop(builder: Any, stop: Any, step: int = 1) -> Iterator[Any]:
+    """A loop over 0, step, … that LLVM neither vectorises nor unrolls, which saves compile time."""
     before = builder.block
     head, inside, after = (builder.append_basic_block() for _ in range(3))
     builder.branch(head)
@@ -191,11 +192,12 @@ def _each(builder: Any, stop: Any, step: int = 1) -> Iterator[Any]:
     builder.position_at_end(inside)
     yield i
     i.add_incoming(builder.add(i, _INT(step)), builder.block)
-    told = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
-    builder.branch(head).set_metadata("llvm.loop", note(builder.module, told))
+    hints = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
+    builder.branch(head).set_metadata("llvm.loop", note(builder.module, hints))
     builder.position_at_end(after)
 
 
 pass2, pass3, pass4, pass5 = (
-    _pass(radix, few) for radix, few in ((2, _two), (3, _three), (4, _four), (5, _five))
+    _pass(radix, few)
+    for radix, few in ((2, _butterfly2), (3, _butterfly3), (4, _butterfly4), (5, _butterfly5))
 )

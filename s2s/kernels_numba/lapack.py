@@ -1,8 +1,8 @@
-"""What compiled matrix functions are made with: LAPACK, which Numba takes from SciPy, and how a
-routine of `s2s.kernels.linalg` gets its compiled form.
+"""Bindings of LAPACK, which Numba takes from SciPy, and registration of the compiled routines of
+`s2s.kernels.linalg`.
 
-LAPACK counts columns first: a matrix in C order is to it the transposed one.  Each routine is
-compiled once for a dtype and kept in the cache; what calls it only links it.
+LAPACK is column-major: it sees a matrix in C order as its transpose.  Each routine is compiled once
+per dtype and cached; callers only link it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _compiled: Any = cached(njit(nogil=True, error_model="numpy"))
 
 
 def _routine(function: Any) -> Any:
-    """Compiles a function; the routine of its name is then a call of it."""
+    """Compile a function and register it as the routine of its name in `kernels.linalg`."""
     compiled = _compiled(function)
     name = getattr(linalg, function.__name__.removeprefix("_"))
     registry.is_routine(name, compiled)
@@ -41,7 +41,8 @@ def _routine(function: Any) -> Any:
 
 
 def _routine_of_ranks(name: Any, position: int, vector: Any, matrix: Any) -> None:
-    """The routine of a name is one of two, by the rank of the argument at a position."""
+    """Register two compiled functions for a routine, chosen by the rank of the argument at
+    `position`."""
     registry.by_rank(name, position, vector, matrix)
 
     @overload(name)
@@ -74,7 +75,7 @@ _gesdd = _external(
 
 @_compiled
 def _kind(a):  # type: ignore[no-untyped-def]
-    """The letter by which LAPACK knows a dtype."""
+    """LAPACK's letter for a dtype."""
     return np.int8(115) if a.itemsize == 4 else np.int8(100)  # "s", "d"
 
 

@@ -1,4 +1,4 @@
-"""How Numba compiles what `s2s.kernels.linalg` offers: importing this module is enough."""
+"""Registers the compiled versions of `s2s.kernels.linalg` with Numba on import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How Numba compiles what needs orthogonal factors, and the exponential."""
+"""Orthogonal factorisations and functions based on them, and the matrix exponential, compiled by
+Numba."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def _eigh_values(a, v, lower, out):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _svd(a, u, s, vh):  # type: ignore[no-untyped-def]
-    """0 if all went well.  LAPACK is not asked about what is not finite, where it may not end."""
+    """Thin SVD; the status is 0 on success.  Matrices that are not finite are rejected, since
+    LAPACK may not terminate for them."""
     m, n = a.shape
     k = min(m, n)
     for x in a.flat:
@@ -140,7 +142,7 @@ def _pinv(a, rcond, out):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _norm(a):  # type: ignore[no-untyped-def]
-    """The largest sum of a column, nan if one is."""
+    """The 1-norm: the largest column sum of absolute values; nan if a sum is nan."""
     norm = 0.0
     for j in range(a.shape[0]):
         total = 0.0
@@ -153,7 +155,8 @@ def _norm(a):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _cofactor_by_inverse(a, out):  # type: ignore[no-untyped-def]
-    """Whether the inverse is as good as known: of a matrix that is far from having none."""
+    """Compute the cofactor matrix as det(a) * inv(a).T.  False if the matrix is too ill-conditioned
+    for that."""
     n = a.shape[0]
     inverse = np.empty((n, n), a.dtype)
     if _inv(a, inverse) != 0:
@@ -162,7 +165,7 @@ def _cofactor_by_inverse(a, out):  # type: ignore[no-untyped-def]
     if not reach**4 * np.finfo(a.dtype).eps <= 1:
         return False
     det = _det(a)
-    # Beyond what numbers reach, though they may not be, or with few digits.
+    # The determinant overflows, though the cofactors may not, or it is subnormal with few digits.
     if not np.finfo(a.dtype).tiny <= abs(det) < np.inf:
         return False
     for i in range(n):
@@ -173,8 +176,8 @@ def _cofactor_by_inverse(a, out):  # type: ignore[no-untyped-def]
 
 @_routine
 def _cofactor(a, out):  # type: ignore[no-untyped-def]
-    """By singular values, so that it is right where the inverse does not exist; but by that, in a
-    tenth of the time, where it surely does."""
+    """Cofactor matrix from the SVD, which is correct for singular matrices too; from the inverse,
+    in a tenth of the time, if the matrix is well-conditioned."""
     n = a.shape[0]
     if n == 0 or _cofactor_by_inverse(a, out):
         return
@@ -202,7 +205,7 @@ def _cofactor(a, out):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- expm
 
 _PADE = np.array(matrix_helpers.PADE)
-_REACH = matrix_helpers.REACH
+_REACH = matrix_helpers.PADE_MAX_NORM
 
 
 @_compiled

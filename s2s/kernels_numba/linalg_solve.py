@@ -1,4 +1,4 @@
-"""How Numba compiles linear systems.  Small ones are solved by plain loops, which take less time
+"""Linear systems, compiled by Numba.  Small systems are solved by plain loops, which are faster
 than a call of LAPACK."""
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from .lapack import (
     _transposed,
 )
 
-# Up to this many rows plain loops are faster than calling LAPACK.
-_SMALL = 24
-# Triangular systems of more right-hand sides than this are solved in blocks of as many rows.
-_WIDE = 8
-_BLOCK = 48
+# Up to this many rows, plain loops are faster than a call of LAPACK.
+_MAX_LOOP_ROWS = 24
+# Triangular systems with at least _MIN_BLOCKED_COLUMNS right-hand sides are solved in blocks of
+# _BLOCK_ROWS rows.
+_MIN_BLOCKED_COLUMNS = 8
+_BLOCK_ROWS = 48
 
 # ---------------------------------------------------------------- LU
 
 
 @_compiled
 def _eliminate(a, b):  # type: ignore[no-untyped-def]
-    """a becomes upper triangular, with the same done to b; the sign of the exchanges of rows, 0 if
-    a pivot is 0."""
+    """Gaussian elimination in place: a becomes upper triangular, and b is transformed alike.
+    Returns the sign of the row permutation, or 0 if a pivot is 0."""
     n, k = a.shape[0], b.shape[1]
     sign = 1
     for j in range(n):
@@ -63,7 +64,7 @@ def _eliminate(a, b):  # type: ignore[no-untyped-def]
 @_compiled
 def _solve(a, b, out):  # type: ignore[no-untyped-def]
     n, k = b.shape
-    if n > _SMALL:
+    if n > _MAX_LOOP_ROWS:
         columns, turned = _transposed(a), _transposed(b)
         pivots = np.empty(n, np.int32)
         status = _gesv(_kind(a), n, k, columns, n, pivots, turned, n)
@@ -99,7 +100,7 @@ _routine_of_ranks(linalg.solve, 1, _solve_vector, _solve)
 @_routine
 def _inv(a, out):  # type: ignore[no-untyped-def]
     n = a.shape[0]
-    if n <= _SMALL:
+    if n <= _MAX_LOOP_ROWS:
         unit = np.empty((n, n), a.dtype)
         for i in range(n):
             for j in range(n):
@@ -117,10 +118,11 @@ def _inv(a, out):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _triangle(a):  # type: ignore[no-untyped-def]
-    """An upper triangular matrix of the same determinant, but for the sign returned with it."""
+    """An upper triangular matrix with the same determinant up to the sign, and that sign; 0 if the
+    matrix is singular."""
     u = _copied(a)
     n = a.shape[0]
-    if n <= _SMALL:
+    if n <= _MAX_LOOP_ROWS:
         return u, _eliminate(u, np.empty((n, 0), a.dtype))
     pivots = np.empty(n, np.int32)
     if _getrf(_kind(a), n, n, u, n, pivots) != 0:
@@ -163,7 +165,8 @@ def _slogdet_sign(a):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _lu(a, lu, pivots):  # type: ignore[no-untyped-def]
-    """l, whose diagonal is 1, below u; `pivots` are the rows exchanged with, counted from 0."""
+    """LU factorisation: l, whose diagonal is 1, below u.  `pivots` are the rows exchanged with,
+    counted from 0."""
     n = a.shape[0]
     columns = _transposed(a)
     _getrf(_kind(a), n, n, columns, n, pivots)
@@ -192,7 +195,7 @@ def _pivot_order(pivots, out):  # type: ignore[no-untyped-def]
         out[i], out[other] = out[other], out[i]
 
 
-# ---------------------------------------------------------------- bands
+# ---------------------------------------------------------------- banded systems
 
 
 _solve_banded: Any = _compiled(matrix_helpers.eliminate_bands)
@@ -207,12 +210,12 @@ def _solve_banded_vector(ab, b, lower, upper, out):  # type: ignore[no-untyped-d
 _routine_of_ranks(linalg.solve_banded, 1, _solve_banded_vector, _solve_banded)
 
 
-# ---------------------------------------------------------------- triangles
+# ---------------------------------------------------------------- triangular systems
 
 
 @_compiled
 def _solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
-    """Block by block: what a block finds is taken off the equations that are left."""
+    """Blocked substitution: the solution of a block is subtracted from the remaining equations."""
     n, k = b.shape
     for i in range(n):
         if not unit and a[i, i] == 0:
@@ -220,7 +223,7 @@ def _solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped
         for j in range(k):
             out[i, j] = b[i, j]
     forward = lower == (trans == 0)
-    width = _BLOCK if n > 2 * _BLOCK and k >= _WIDE else n
+    width = _BLOCK_ROWS if n > 2 * _BLOCK_ROWS and k >= _MIN_BLOCKED_COLUMNS else n
     for done in range(0, n, max(width, 1)):
         size = min(width, n - done)
         low = done if forward else n - done - size
@@ -260,8 +263,8 @@ def _cholesky(a, out):  # type: ignore[no-untyped-def]
     for i in range(n):
         for j in range(n):
             out[i, j] = a[i, j] if j <= i else 0
-    if n > _SMALL:
-        # What LAPACK takes for the upper triangle is the lower one.
+    if n > _MAX_LOOP_ROWS:
+        # LAPACK is column-major: its upper triangle ("U") is the lower one here.
         return np.int64(_potrf(_kind(a), np.int8(85), n, out, n) != 0)
     for i in range(n):
         for j in range(i + 1):

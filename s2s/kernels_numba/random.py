@@ -1,8 +1,8 @@
-"""How Numba compiles random draws.
+"""Random draws, compiled by Numba.
 
-Most methods of a Generator are Numba's own, number for number those of NumPy.  The others, and
-NumPy's legacy generator, whose state Numba does not share, are asked of NumPy itself, which takes
-some two microseconds more per call.
+Numba implements most methods of a Generator, with the same stream of numbers as NumPy.  The other
+methods, and NumPy's legacy generator, whose state Numba does not share, are calls of NumPy in
+object mode, which take some two microseconds more per call.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from numba.extending import overload
 
 from ..kernels import random
 from ..kernels.random import draw_into, draw_one  # noqa: F401  (read by the templates)
-from ..transforms.rules.random_draws import COUNTS, LEGACY, METHODS
+from ..transforms.rules.random_draws import GENERATOR_METHODS, INTEGER_METHODS, LEGACY_METHODS
 
 _RNG = numba.typeof(np.random.default_rng())
 
-# Methods that Numba lacks, or whose parameters it takes in another way.
+# Methods that Numba lacks, or whose parameters it interprets differently.
 FOREIGN = ("gumbel", "vonmises", "hypergeometric", "choice", "permutation")
-_SINGLE = ("random", "standard_normal", "standard_exponential", "standard_gamma")
+# Methods with a `dtype` parameter.
+_WITH_DTYPE = ("random", "standard_normal", "standard_exponential", "standard_gamma")
 
-# `{rng}` is "rng, " or nothing, `{args}` the parameters, `{at}` the same at one place.
+# `{rng}` is "rng, " or empty, `{args}` the parameters, `{at}` the parameters at one index.
 _NATIVE_ONE = """
 def one(rng, {args}):
     return rng.{method}({args})
@@ -47,7 +48,7 @@ def fill({rng}out, {args}):
 
 
 def _define(template: str, name: str, **texts: str) -> Any:
-    # As a function of this module, so that machine code in the cache finds it again.
+    # Executed in the globals of this module, so that cached machine code can refer to them.
     space: dict[str, Any] = {}
     exec(template.format(**texts), globals(), space)
     return space[name]
@@ -65,12 +66,12 @@ def _native(method: str) -> None:
     @overload(getattr(random, f"fill_{method}"), strict=False)
     def fill(rng, out, *params):  # type: ignore[no-untyped-def]
         arrays = [isinstance(p, types.Array) for p in params]
-        # Parameters that are arrays have the shape of what is filled.
+        # Array parameters have the shape of `out`.
         axes = range(out.ndim)
         loops = "".join(f"{'    ' * (k + 1)}for i{k} in range(out.shape[{k}]):\n" for k in axes)
         index = ", ".join(f"i{k}" for k in axes) or "()"
         at = "".join(f"a{k}[{index}], " if a else f"a{k}, " for k, a in enumerate(arrays))
-        single = method in _SINGLE and out.dtype == types.float32
+        single = method in _WITH_DTYPE and out.dtype == types.float32
         return _define(
             _NATIVE_FILL, "fill", method=method, args=_names(len(params)), at=at, index=index,
             loops=loops + "    " * (out.ndim + 1), keywords="dtype=np.float32" if single else "",
@@ -83,7 +84,7 @@ def _foreign(method: str, legacy: bool) -> None:
         "method": method,
         "rng": "" if legacy else "rng, ",
         "owner": "None" if legacy else "rng",
-        "dtype": "int64" if method in COUNTS else "float64",
+        "dtype": "int64" if method in INTEGER_METHODS else "float64",
     }
 
     def one(*params):  # type: ignore[no-untyped-def]
@@ -98,12 +99,12 @@ def _foreign(method: str, legacy: bool) -> None:
     overload(getattr(random, f"{prefix}fill_{method}"), strict=False)(fill)
 
 
-for _method in METHODS:
+for _method in GENERATOR_METHODS:
     if _method in FOREIGN:
         _foreign(_method, legacy=False)
     else:
         _native(_method)
-for _method in LEGACY:
+for _method in LEGACY_METHODS:
     _foreign(_method, legacy=True)
 
 

@@ -1,4 +1,4 @@
-"""How Numba compiles what `s2s.kernels` offers: importing this module is enough."""
+"""Registers the compiled versions of the functions of `s2s.kernels` with Numba on import."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _xxgemm = external(
     ADDRESS, ADDRESS, types.intp, ADDRESS, types.intp, ADDRESS, ADDRESS, types.intp,
 )  # fmt: skip
 
-# Below this number of multiplications a plain loop is faster than calling BLAS.
-_SMALL = 512
+# Up to this number of multiplications, plain loops are faster than a call of BLAS.
+_MAX_LOOP_PRODUCTS = 512
 
 
 @overload(kernels.gemm, jit_options=_OPTIONS)
@@ -38,10 +38,10 @@ def _gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
     def gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
         m, n = c.shape
         k = a.shape[0] if swap_a else a.shape[1]
-        if kind is None or m * n * k <= _SMALL:
+        if kind is None or m * n * k <= _MAX_LOOP_PRODUCTS:
             _loops(swap_a, swap_b, alpha, a, b, beta, c)
             return
-        # BLAS counts columns first, so it is told to compute c.T = b.T @ a.T.
+        # BLAS is column-major, so it computes c.T = b.T @ a.T.
         t = np.int8(ord("t"))
         no = np.int8(ord("n"))
         _xxgemm(
@@ -159,9 +159,9 @@ def _is_low(limit):  # type: ignore[no-untyped-def]
     return lambda limit: _stack_is_low(limit)  # pyright: ignore[reportCallIssue]
 
 
-# ---------------------------------------------------------------- the rest
+# ---------------------------------------------------------------- scalar functions
 
-# These are compiled as they stand.
+# Numba compiles these from their Python source.
 for _function in (
     kernels.chunks,
     kernels.across,
@@ -181,7 +181,7 @@ def _trip_count(start, stop, step):  # type: ignore[no-untyped-def]
     def trip_count(start, stop, step):  # type: ignore[no-untyped-def]
         if not (start < stop if step > 0 else start > stop):
             return 0
-        # Distances of integers need 64 bits without a sign.
+        # The distance of two int64 needs uint64.
         first, last, by = np.uint64(start), np.uint64(stop), np.uint64(step)
         span = last - first if step > 0 else first - last
         times = (span - one) // (by if step > 0 else np.uint64(0) - by)
@@ -211,16 +211,16 @@ def _natural_power(x, n):  # type: ignore[no-untyped-def]
     return natural_power
 
 
-# Division with a remainder must not be reassociated.
-_EXACT: Any = {"error_model": "numpy"}
+# Floor division and remainder must not be reassociated.
+_EXACT_OPTIONS: Any = {"error_model": "numpy"}
 
 
-@overload(kernels.floor_divide, jit_options=_EXACT)
+@overload(kernels.floor_divide, jit_options=_EXACT_OPTIONS)
 def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
         if not x.signed:  # pyright: ignore[reportAttributeAccessIssue]
             return lambda x, y: x // y if y != 0 else x - x
-        # The least integer by -1 is itself: what Numba makes of it is not.
+        # The smallest integer divided by -1 is itself; Numba's own `//` gives another result.
         return lambda x, y: -x if y == -1 else x // y if y != 0 else x - x
     one = np.float32(1.0) if x == types.float32 else np.float64(1.0)
     half = one / 2
@@ -241,7 +241,7 @@ def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     return floor_divide
 
 
-@overload(kernels.remainder, jit_options=_EXACT)
+@overload(kernels.remainder, jit_options=_EXACT_OPTIONS)
 def _remainder(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
         return lambda x, y: x % y if y != 0 else x - x
@@ -256,7 +256,7 @@ def _remainder(x, y):  # type: ignore[no-untyped-def]
     return remainder
 
 
-@overload(kernels.fmod, jit_options=_EXACT)
+@overload(kernels.fmod, jit_options=_EXACT_OPTIONS)
 def _fmod(x, y):  # type: ignore[no-untyped-def]
     def fmod(x, y):  # type: ignore[no-untyped-def]
         rest = x % y if y != 0 else x - x
@@ -318,7 +318,7 @@ def _special(function: Any) -> None:
     two = function.__code__.co_argcount == 2
     one, both = (lambda x: compiled(x)), (lambda n, x: compiled(n, x))
     types_of = (lambda n, x: both) if two else (lambda x: one)
-    overload(getattr(kernels, function.__name__), jit_options=_EXACT)(types_of)
+    overload(getattr(kernels, function.__name__), jit_options=_EXACT_OPTIONS)(types_of)
 
 
 for _function in (*special_functions.HELPERS, *special_functions.FUNCTIONS):

@@ -1,4 +1,14 @@
-"""Layers: objects with weights, whose `call` is plain NumPy.  Names and defaults are Keras's."""
+"""Neural-network layers: objects with weights, whose `call` is plain NumPy.
+
+Names and defaults are those of Keras.  Start reading in `base.py` (`Layer`: weights, sublayers,
+lazy building, calling), then `linear_base.py` and `dense.py`.  `activations.py` and
+`initializers.py` are looked up by name; `symbolic_input.py` records layers called on an `Input`;
+`training_mode.py` propagates the `training` flag.  The other files define layers by kind.
+
+User programs call this code inside compiled functions, so s2s compiles it: statements and local
+names here appear in generated code.  This folder may import `s2s.api`, `s2s.objects`,
+`s2s.mixed_precision` and `s2s.runtime`, but not `s2s.models`, `s2s.losses` or `s2s.tf`.
+"""
 
 from .base import Layer
 from .conv import Conv1D, Conv2D, Conv2DTranspose

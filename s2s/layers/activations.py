@@ -1,4 +1,4 @@
-"""Activations by their Keras names, in plain NumPy."""
+"""Activation functions in plain NumPy, by their Keras names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..api.directional import stop_gradient
 from ..runtime.lazy_import import later
 
-scipy: Any = later("scipy")  # which takes longer to load than all of this package
+scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
 
 Activation = Callable[[Any], Any]
 
@@ -20,7 +20,7 @@ def linear(x: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    # nan stays nan; at 0 the derivative is 0, as in TensorFlow
+    # NaN propagates.  The derivative at 0 is 0, as in TensorFlow.
     return np.where(x <= 0.0, 0.0, x)
 
 
@@ -37,7 +37,7 @@ def softplus(x: Any) -> Any:
 
 
 def softmax(x: Any) -> Any:
-    # What is taken off cancels: it has no part in the derivative.
+    # The shift cancels in the quotient, so its derivative is omitted.
     e = np.exp(x - stop_gradient(np.max(x, axis=-1, keepdims=True)))
     return e / np.sum(e, axis=-1, keepdims=True)
 
@@ -48,12 +48,12 @@ def log_softmax(x: Any) -> Any:
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    # Chosen first, so that the side not taken does not overflow; at 0 the derivative is alpha.
+    # The inner `where` keeps the unselected branch from overflowing.  The derivative at 0 is alpha.
     return np.where(x > 0.0, x, alpha * np.expm1(np.where(x > 0.0, 0.0, x)))
 
 
 def selu(x: Any) -> Any:
-    # At 0 the derivative is the one to the right, as in TensorFlow.
+    # The derivative at 0 is the right-hand derivative, as in TensorFlow.
     below = 1.67326324235438 * np.expm1(np.where(x < 0.0, x, 0.0))
     return 1.05070098735548 * np.where(x < 0.0, below, x)
 
@@ -69,7 +69,7 @@ def silu(x: Any) -> Any:
 
 
 def softsign(x: Any) -> Any:
-    # inf / inf is no number, and its derivative is 0, as in TensorFlow
+    # inf / inf is NaN, and its derivative is 0, as in TensorFlow.
     inside = np.where(np.isinf(x), 0.0, x)
     return np.where(np.isinf(x), np.nan, inside / (1.0 + np.abs(inside)))
 
@@ -104,6 +104,7 @@ NAMES: dict[str | None, Activation] = {
 
 
 def get(which: str | Activation | None) -> Activation:
+    """The activation of that name; a callable is returned as it is, None means `linear`."""
     if callable(which):
         return which
     if which not in NAMES:

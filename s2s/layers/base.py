@@ -1,7 +1,7 @@
-"""`Layer`: weights by name, sublayers by attribute, built when the shape of the input is known.
+"""`Layer`: weights by name, sublayers in attributes, built when the input shape is known.
 
-Nothing here is known to the compiler but the marks of `objects/compiler_hints.py`, which classes of
-users may bear as well.
+The compiler has no special cases for layers.  It knows only the decorators of
+`objects/compiler_hints.py`, which user classes may use as well.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .training_mode import MODE
 
 
 class Layer(Announces):
-    """Subclasses define `call(self, inputs)` and, if they have weights of their own,
-    `build(self, input_shape)`, which makes them by `add_weight`."""
+    """The base class of layers.  Subclasses define `call(self, inputs)`.  A subclass with weights
+    also defines `build(self, input_shape)`, which creates them by `add_weight`."""
 
     makes_weights = False
-    fixed_width = False  # whether the last axis of its inputs is as long as when it was built
-    # Those of the `tf` namespace take and give tensors, and make its Variables.
+    fixed_width = False  # True if the last input axis must keep the length it had at building
+    # Layers of the `tf` namespace take and return tensors, and create `tf.Variable`s.
     tensors = False
     variable = Variable
 
@@ -46,12 +46,12 @@ class Layer(Announces):
     ) -> None:
         self.name = name or type(self).__name__.lower()
         self.trainable = trainable
-        self.input_shape = input_shape  # of one sample, where it is known from the start
+        self.input_shape = input_shape  # shape of one sample, if given to the constructor
         self.dtype = mixed_precision.policy(dtype).variable_dtype
         self.built = self.has_weights = False
         takes = inspect.signature(self.call).parameters
         self.takes_training = "training" in takes
-        # where among the arguments after the inputs it stands, and whether it must be given
+        # its position among the arguments after `inputs`, and whether it is required
         self.training_place = list(takes).index("training") - 1 if self.takes_training else -1
         self.needs_training = self.takes_training and takes["training"].default is inspect._empty
         self.input_width: int | None = None
@@ -67,6 +67,7 @@ class Layer(Announces):
         trainable: bool = True,
         name: str = "weight",
     ) -> Variable:
+        """Create a weight, a Variable named `layer/name`."""
         make = initializers.get(initializer)
         values = make(tuple(shape), np.dtype(dtype or self.dtype))
         weight = self.variable(values, trainable=trainable, name=f"{self.name}/{name}")
@@ -74,10 +75,11 @@ class Layer(Announces):
         return weight
 
     def build(self, input_shape: tuple[int, ...]) -> None:
-        """Makes the layer's weights."""
+        """Create the weights of the layer."""
 
     @built_now
     def complete(self, input_shape: tuple[Any, ...]) -> None:
+        """Build the layer for an input shape, if it is not built yet."""
         if not self.built:
             if self.makes_weights:
                 self.build(tuple(input_shape))
@@ -86,7 +88,7 @@ class Layer(Announces):
                 self.input_width = input_shape[-1]
 
     def sublayers(self) -> Iterator[Layer]:
-        """Those held by attributes, by themselves or in lists, tuples and dicts."""
+        """The layers in attributes, directly or in lists, tuples and dicts."""
         yield from _parts(list(vars(self).values()), Layer)
 
     def _all_weights(self) -> list[Variable]:
@@ -98,7 +100,7 @@ class Layer(Announces):
     @property
     @decided
     def weights(self) -> list[Variable]:
-        """All weights: the layer's own, then those of its sublayers, as created."""
+        """All weights: the layer's own, then those of its sublayers, in order of creation."""
         return self._all_weights()
 
     @property
@@ -133,7 +135,7 @@ class Layer(Announces):
             weight.assign(value)
 
     def count_params(self) -> int:
-        """How many numbers its weights are."""
+        """The total number of elements of all weights."""
         return sum(int(np.prod(w.shape)) for w in self._all_weights())
 
     # ---- calling
@@ -154,8 +156,9 @@ class Layer(Announces):
 
 
 def called(layer: Any, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
-    """What a layer gives: it is built if need be, its inputs are cast, and it is told about
-    `training` if it wants to know; what is not said is as in the layers around."""
+    """The outputs of a layer.  The layer is built on first use, and its inputs are cast to its
+    dtype.  `training` is passed on if `call` has such a parameter; by default its value is that of
+    the enclosing layer."""
     if layer.tensors:
         inputs, args, kwargs = snapshot(inputs), snapshot(args), snapshot(kwargs)
     if not layer.built:
@@ -178,19 +181,20 @@ def called(layer: Any, inputs: Any, *args: Any, training: Any = None, **kwargs: 
     return frozen(outputs) if layer.tensors else outputs
 
 
-# In compiled code nothing is raised in the middle.
+# Compiled code calls `called` instead: it needs no try/finally, because no exception leaves the
+# middle of a compiled step.
 Layer.__call__._s2s_instead = called  # type: ignore[attr-defined]
 
 
 def shapes(inputs: Any) -> Any:
-    """The shape of an array, or of each in a list or tuple."""
+    """The shape of an array, or the shapes of the arrays in a list or tuple."""
     if isinstance(inputs, (list, tuple)):
         return [x.shape for x in inputs]
     return inputs.shape
 
 
 def in_dtype(inputs: Any, dtype: str) -> Any:
-    """Floats in the precision of a layer's weights."""
+    """The inputs with floating arrays cast to the dtype of a layer's weights."""
     if isinstance(inputs, (list, tuple)):
         return [in_dtype(x, dtype) for x in inputs]
     return inputs.astype(dtype) if inputs.dtype.kind == "f" and inputs.dtype != dtype else inputs
@@ -206,7 +210,7 @@ def must_have_width(name: str, width: int | None, inputs: Any) -> None:
 
 
 def must_be_built(layer: Layer) -> None:
-    """Complains about a model or layer whose weights do not exist yet."""
+    """Raise ValueError if a model or layer has weights that are not created yet."""
     if not layer.built and layer.makes_weights:
         raise ValueError(
             f"{layer.name} is not built: its weights are made when the shape of its inputs is "
@@ -217,7 +221,7 @@ def must_be_built(layer: Layer) -> None:
 
 
 def _parts(value: Any, kind: type) -> Iterator[Any]:
-    """What is of a kind in a value: itself, or in lists, tuples and dicts."""
+    """All instances of `kind` in a value: itself, or the elements of lists, tuples and dicts."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, (list, tuple)):

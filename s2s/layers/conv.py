@@ -1,4 +1,4 @@
-"""Convolution over images: samples, rows, columns, channels; and over sequences."""
+"""Convolution over images (axes: samples, rows, columns, channels) and over sequences."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from .linear_base import Affine
 
 
 def pair(size: Any) -> tuple[int, int]:
+    """A size for rows and columns; an integer counts for both."""
     return (int(size), int(size)) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
 
 def one(size: Any) -> int:
+    """A size for one axis, from an integer or a sequence of one."""
     return int(size) if isinstance(size, int) else int(size[0])
 
 
 class OverImages(Affine):
-    """What layers have in common that go over images with a window."""
+    """The base class of layers that slide a window over images."""
 
     def __init__(
         self,
@@ -48,7 +50,8 @@ class Conv2D(OverImages):
 
 
 class Conv1D(Affine):
-    """Over sequences: samples, steps, features.  With "causal" padding no step sees later ones."""
+    """Convolution over sequences (axes: samples, steps, features).  With "causal" padding, an
+    output step depends only on the same and earlier input steps."""
 
     def __init__(
         self,
@@ -84,7 +87,8 @@ class Conv1D(Affine):
 
 
 class Conv2DTranspose(OverImages):
-    """What takes the outputs of a `Conv2D` back to the shape of its inputs: its adjoint."""
+    """Transposed convolution: the adjoint of `Conv2D`, from the shape of its outputs to that of its
+    inputs."""
 
     bias_axis = -2
 
@@ -95,7 +99,7 @@ class Conv2DTranspose(OverImages):
         samples, height, width, _ = inputs.shape
         (rows, columns), (down, across) = self.kernel_size, self.strides
         more_rows, more_columns = max(rows - down, 0), max(columns - across, 0)
-        # What each element adds to the window around it.
+        # The contribution of each input element to its output window.
         parts = np.tensordot(inputs, self.kernel, ([3], [3]))
         size = (height * down + more_rows, width * across + more_columns)
         outputs = np.zeros((samples, *size, self.filters), parts.dtype)
@@ -110,22 +114,23 @@ class Conv2DTranspose(OverImages):
 
 
 def convolved(inputs: Any, kernel: Any, strides: tuple[int, int], padding: str) -> Any:
+    """The convolution of images with a kernel."""
     seen = windows(inputs, kernel.shape[:2], strides, padding, 0.0)
     return np.tensordot(seen, kernel, 3)
 
 
 def largest(inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str) -> Any:
-    """The largest of what each window sees."""
+    """The maximum over each window."""
     seen = windows(inputs, size, strides, padding, -np.inf)
     samples, height, width, rows, columns, channels = seen.shape
     flat = seen.reshape(samples, height, width, rows * columns, channels)
-    # The first of equal entries counts, as in TensorFlow.
+    # Among equal entries, the first gets the gradient, as in TensorFlow.
     first = np.argmax(flat, axis=3, keepdims=True)
     return np.take_along_axis(flat, first, axis=3)[:, :, :, 0]
 
 
 def mean(inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str) -> Any:
-    """The mean of what each window sees of the inputs, without their border."""
+    """The mean over each window, without the padding."""
     total = np.sum(windows(inputs, size, strides, padding, 0.0), axis=(3, 4))
     if padding != "same":
         return total / (size[0] * size[1])
@@ -136,8 +141,8 @@ def mean(inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: 
 def windows(
     inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str, value: float
 ) -> Any:
-    """What a window sees at each of its places: samples, places down and across, the window's
-    rows and columns, channels."""
+    """The contents of the window at each position.  Axes: samples, vertical and horizontal
+    positions, rows and columns of the window, channels."""
     if padding == "same":
         inputs = padded(inputs, size, strides, value)
     height = (inputs.shape[1] - size[0]) // strides[0] + 1
@@ -148,13 +153,14 @@ def windows(
 
 
 def padded(inputs: Any, window: tuple[int, int], strides: tuple[int, int], value: float) -> Any:
-    """With a border such that there is one window per stride; more of it at the end."""
+    """The inputs, padded so that there is one window per stride.  An odd element of padding goes to
+    the end."""
     rows = border(inputs.shape[1], window[0], strides[0])
     columns = border(inputs.shape[2], window[1], strides[1])
     return np.pad(inputs, ((0, 0), rows, columns, (0, 0)), constant_values=value)
 
 
 def border(length: Any, window: int, stride: int) -> tuple[Any, Any]:
-    """How much is added before and after."""
+    """The padding before and after an axis."""
     total = max((-(-length // stride) - 1) * stride + window - length, 0)
     return total // 2, total - total // 2

@@ -1,4 +1,4 @@
-"""`Dense`: an affine map and an activation."""
+"""`Dense`: a fully connected layer, an affine map followed by an activation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Convolution over images channel by channel, and with a mixture of the channels after it."""
+"""Depthwise convolution over images, and depthwise separable convolution (depthwise followed by
+pointwise)."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from .conv import OverImages, windows
 def by_channels(
     inputs: Any, kernel: Any, size: tuple[int, int], strides: tuple[int, int], padding: str
 ) -> Any:
-    """What the kernel's own rows and columns for each channel make of it: as many outputs beside
-    each other as the kernel's last axis has."""
+    """Convolve each channel with its own kernels.  Each channel has as many adjacent outputs as the
+    last axis of the kernel is long."""
     seen = windows(inputs, size, strides, padding, 0.0)
     outputs = np.einsum("nhwrcd,rcdm->nhwdm", seen, kernel)
     samples, height, width, channels, several = outputs.shape

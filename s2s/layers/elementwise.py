@@ -1,4 +1,4 @@
-"""Layers that do the same to each element: activations as layers, scaling, functions of users."""
+"""Elementwise layers: activations as layers, rescaling, and user functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Activation(Layer):
 
 
 class ReLU(Layer):
-    """Inputs from `threshold` to `max_value`; below, `negative_slope` times what is missing."""
+    """The inputs where they exceed `threshold`, capped at `max_value`; below the threshold,
+    `negative_slope * (inputs - threshold)`."""
 
     def __init__(
         self,
@@ -38,10 +39,10 @@ class ReLU(Layer):
     def call(self, inputs: Any) -> Any:
         if self.max_value is None and self.threshold == 0.0 and self.negative_slope != 0.0:
             return activations.leaky_relu(inputs, self.negative_slope)
-        outputs = np.where(inputs <= self.threshold, 0.0, inputs)  # nan stays nan
+        outputs = np.where(inputs <= self.threshold, 0.0, inputs)  # NaN propagates
         if self.max_value == 6.0 and self.threshold == 0.0:
             outputs = activations.relu6(inputs)
-        elif self.max_value is not None:  # at which the derivative is that of the inputs, in Keras
+        elif self.max_value is not None:  # Keras: at max_value the derivative is that of the inputs
             outputs = np.where(outputs > self.max_value, self.max_value, outputs)
         if self.negative_slope == 0.0:
             return outputs
@@ -90,7 +91,7 @@ class Rescaling(Layer):
 
 
 class Lambda(Layer):
-    """A function of the user's."""
+    """Applies a user function to its inputs."""
 
     def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -101,7 +102,7 @@ class Lambda(Layer):
 
 
 class Operation(Layer):
-    """An operator between what layers give."""
+    """Applies an operator to the outputs of layers; made by operators between symbols."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(name=function.__name__)

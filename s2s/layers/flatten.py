@@ -1,4 +1,4 @@
-"""Layers that only pass on: `Flatten`, all axes but the first as one, and `Input`."""
+"""Layers without arithmetic: `Flatten`, which merges all axes but the first, and `Input`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from .base import Layer
 from .symbolic_input import Symbol
 
-SOME = 32  # how many stand for any number in an example
+SOME = 32  # example size of an axis of unknown length (None)
 
 
 class Flatten(Layer):
@@ -18,7 +18,7 @@ class Flatten(Layer):
 
 
 class Input(Layer, Symbol):
-    """Says what the inputs of a model look like, which then is built at once."""
+    """Declares the shape and dtype of the inputs of a model, so that it is built immediately."""
 
     def __init__(
         self, shape: tuple[Any, ...] | None = None, dtype: Any = "float32", **kwargs: Any
@@ -33,5 +33,5 @@ class Input(Layer, Symbol):
 
 
 def example(shape: tuple[Any, ...], dtype: Any = "float32") -> Any:
-    """A batch of one sample."""
+    """An example batch: one sample of zeros."""
     return np.zeros((1, *(SOME if n is None else n for n in shape)), dtype)

@@ -1,4 +1,4 @@
-"""How weights begin.  The names and the distributions are those of Keras."""
+"""Weight initializers.  Names and distributions are those of Keras."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _seeds = np.random.default_rng()
 
 
 def set_seed(seed: int | None) -> None:
-    """Weights made from now on are the same in every run, and so is what layers draw."""
+    """Seed the creation of weights and the random generators of layers that are made from now on,
+    so that every run gives the same values."""
     global _generator, _seeds
     _generator, _seeds = np.random.default_rng(seed), np.random.default_rng(seed)
 
 
 def generator(seed: int | None) -> np.random.Generator:
-    """A generator for one layer; without a seed of its own it follows `set_seed`."""
+    """A random generator for one layer; without a seed, it is derived from `set_seed`."""
     return np.random.default_rng(_seeds.integers(2**62) if seed is None else seed)
 
 
@@ -39,7 +40,7 @@ def glorot_uniform(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def he_normal(shape: tuple[int, ...], dtype: Any) -> Any:
-    """A normal distribution cut off at two standard deviations."""
+    """A normal distribution truncated at two standard deviations."""
     scale = np.sqrt(2.0 / _fans(shape)[0]) / 0.87962566103423978
     drawn = _generator.normal(size=shape)
     while np.any(np.abs(drawn) > 2.0):
@@ -53,7 +54,7 @@ def uniform(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def orthogonal(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Rows or columns of length 1 at right angles."""
+    """A matrix with orthonormal rows or columns."""
     rows, columns = shape[0], int(np.prod(shape[1:]))
     q, r = np.linalg.qr(_generator.normal(size=(max(rows, columns), min(rows, columns))))
     q = q * np.sign(np.diag(r))
@@ -61,6 +62,7 @@ def orthogonal(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Fan-in and fan-out of a weight."""
     if len(shape) < 2:
         size = shape[0] if shape else 1
         return size, size
@@ -79,6 +81,7 @@ NAMES: dict[str, Initializer] = {
 
 
 def get(which: str | Initializer) -> Initializer:
+    """The initializer of that name; a callable is returned as it is."""
     if callable(which):
         return which
     if which not in NAMES:

@@ -1,4 +1,4 @@
-"""What layers of a linear map, a bias and an activation have in common."""
+"""The base class of layers with a linear map, a bias and an activation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .base import Layer
 
 
 class Affine(Layer):
-    """Subclasses say the shape of the kernel, whose last axis is that of the outputs, and apply
-    it; `finished` adds the bias and the activation."""
+    """Subclasses define `kernel_shape`, whose last axis is that of the outputs, and apply the
+    kernel in `call`.  `finished` adds the bias and applies the activation."""
 
     fixed_width = True
-    bias_axis = -1  # of the kernel
+    bias_axis = -1  # axis of the kernel that has the length of the bias
 
     def __init__(
         self,

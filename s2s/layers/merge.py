@@ -1,4 +1,4 @@
-"""Layers of several inputs, given as a list."""
+"""Layers that merge several inputs, given as a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .base import Layer
 
 
 class Merging(Layer):
-    """Puts two together, and what comes of it with the next."""
+    """A left fold over the inputs; subclasses define the binary operation `merged`."""
 
     def merged(self, left: Any, right: Any) -> Any:
         raise NotImplementedError

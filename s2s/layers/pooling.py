@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean of windows, or of all places."""
+"""Pooling: the maximum or the mean over windows, or over all positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conv import largest, mean, one, pair
 
 
 class Pooling2D(Layer):
-    """Of images: samples, rows, columns, channels."""
+    """Pooling over images (axes: samples, rows, columns, channels)."""
 
     def __init__(
         self, pool_size: Any = (2, 2), strides: Any = None, padding: str = "valid", **kwargs: Any
@@ -33,7 +33,7 @@ class AveragePooling2D(Pooling2D):
 
 
 class Pooling1D(Layer):
-    """Of sequences: samples, steps, features."""
+    """Pooling over sequences (axes: samples, steps, features)."""
 
     def __init__(
         self, pool_size: Any = 2, strides: Any = None, padding: str = "valid", **kwargs: Any
@@ -57,7 +57,7 @@ class AveragePooling1D(Pooling1D):
 
 
 class Global(Layer):
-    """Of all places: the axes between the first and the last."""
+    """Pooling over all positions: the axes between the first and the last."""
 
     def __init__(self, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""Layers that keep networks in hand: dropout and normalisation."""
+"""Regularisation and normalisation: dropout, noise, layer and batch normalisation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .base import Layer
 
 
 class Dropout(Layer):
-    """Sets a share of its inputs to 0 while training, and scales the others up."""
+    """In training, sets a random fraction `rate` of the inputs to 0 and scales the others by
+    `1 / (1 - rate)`."""
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -28,7 +29,7 @@ class Dropout(Layer):
 
 
 class GaussianNoise(Layer):
-    """Adds noise to its inputs while training."""
+    """In training, adds normal noise to the inputs."""
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -43,7 +44,8 @@ class GaussianNoise(Layer):
 
 
 class LayerNormalization(Layer):
-    """Each sample with mean 0 and variance 1 along the last axis, then scaled and shifted."""
+    """Normalises each sample to mean 0 and variance 1 along the last axis, then scales and shifts
+    it."""
 
     fixed_width = True
 
@@ -70,8 +72,8 @@ class LayerNormalization(Layer):
 
 
 class BatchNormalization(Layer):
-    """Each channel with mean 0 and variance 1 over the batch; over all batches seen, when not
-    training."""
+    """Normalises each channel to mean 0 and variance 1.  In training the statistics are those of
+    the batch, otherwise moving averages over all batches seen."""
 
     fixed_width = True
 
@@ -99,7 +101,7 @@ class BatchNormalization(Layer):
         )
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        if not training or not self.trainable:  # as Keras: a frozen layer does not learn
+        if not training or not self.trainable:  # a frozen layer is in inference mode, as in Keras
             scale = 1.0 / np.sqrt(self.moving_variance + self.epsilon)
             return self.moved((inputs - self.moving_mean) * scale)
         axes = tuple(range(inputs.ndim - 1))

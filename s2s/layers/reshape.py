@@ -1,4 +1,4 @@
-"""Layers that move, repeat or frame what they are given."""
+"""Layers that reshape, permute, repeat or pad their inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conv import pair
 
 
 class Reshape(Layer):
-    """The axes after the first anew; one of them may be -1."""
+    """Reshapes the axes after the first; one of the new sizes may be -1."""
 
     def __init__(self, target_shape: tuple[int, ...], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -22,7 +22,7 @@ class Reshape(Layer):
 
 
 class Permute(Layer):
-    """The axes after the first, which are counted from 1, in another order."""
+    """Permutes the axes after the first; `dims` counts them from 1."""
 
     def __init__(self, dims: tuple[int, ...], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -33,7 +33,7 @@ class Permute(Layer):
 
 
 class RepeatVector(Layer):
-    """Each sample `n` times, along a new second axis."""
+    """Repeats each sample `n` times along a new second axis."""
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -53,7 +53,7 @@ class UpSampling1D(Layer):
 
 
 class UpSampling2D(Layer):
-    """Rows and columns of images repeated."""
+    """Repeats rows and columns of images (nearest-neighbour upsampling)."""
 
     def __init__(self, size: Any = (2, 2), interpolation: str = "nearest", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -66,7 +66,8 @@ class UpSampling2D(Layer):
 
 
 class ZeroPadding2D(Layer):
-    """Images in a frame of zeros: as wide everywhere, or for rows and columns, before and after."""
+    """Pads images with zeros.  `padding` is one width, a pair for rows and columns, or a pair of
+    pairs (before, after)."""
 
     def __init__(self, padding: Any = (1, 1), **kwargs: Any) -> None:
         super().__init__(**kwargs)

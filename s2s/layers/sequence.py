@@ -1,4 +1,5 @@
-"""Layers over sequences: samples, steps, features."""
+"""Layers over sequences (axes: samples, steps, features): embedding, recurrent layers and
+attention."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ import numpy as np
 from . import activations
 from .base import Layer
 
-UNSEEN = -1e9  # a score that the softmax makes 0
+UNSEEN = -1e9  # score of a masked position; its softmax is 0
 
 
 class Embedding(Layer):
-    """A row of a table for each index."""
+    """Looks up a row of the embedding table for each index."""
 
     def __init__(
         self,
@@ -31,12 +32,13 @@ class Embedding(Layer):
         self.embeddings = self.add_weight(shape, self.embeddings_initializer, name="embeddings")
 
     def call(self, inputs: Any) -> Any:
-        # Floats count as whole numbers, as in Keras: an example of the inputs may be one.
+        # Floats are converted to integers, as in Keras: an example input may be of floats.
         return self.embeddings[inputs.astype(np.int64) if inputs.dtype.kind == "f" else inputs]
 
 
 class Recurrent(Layer):
-    """What recurrent layers share: kernels for inputs and state, `gates` of them side by side."""
+    """The base class of recurrent layers: an input kernel and a recurrent kernel, each with the
+    `gates` concatenated along the last axis."""
 
     gates = 1
     fixed_width = True
@@ -78,11 +80,12 @@ class Recurrent(Layer):
         return x + self.bias if self.use_bias else x
 
     def steps(self, inputs: Any) -> Any:
-        """The inputs in the order in which they are read."""
+        """The inputs in processing order."""
         return inputs[:, ::-1] if self.go_backwards else inputs
 
     def answer(self, outputs: Any, *state: Any) -> Any:
-        """All outputs, or the last, which is the first part of the state; and the state."""
+        """The results of `call`: all outputs or the last one, which is the first part of the state;
+        with `return_state`, also the state."""
         answer = outputs if self.return_sequences else state[0]
         return (answer, *state) if self.return_state else answer
 
@@ -106,12 +109,12 @@ class SimpleRNN(Recurrent):
 
 
 class LSTM(Recurrent):
-    """Gates in the order input, forget, cell, output."""
+    """Long short-term memory.  Gates are in the order input, forget, cell, output."""
 
     gates = 4
 
     def bias_start(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """The forget gate begins open."""
+        """Zeros, but ones for the forget gate, so that it is open initially."""
         start = np.zeros(shape, dtype)
         start[self.units : 2 * self.units] = 1.0
         return start
@@ -135,7 +138,8 @@ class LSTM(Recurrent):
 
 
 class GRU(Recurrent):
-    """Gates in the order update, reset, state; the reset gate acts after the product."""
+    """Gated recurrent unit.  Gates are in the order update, reset, state.  The reset gate is
+    applied after the product with the recurrent kernel."""
 
     gates = 3
 
@@ -163,8 +167,8 @@ class GRU(Recurrent):
 class MultiHeadAttention(Layer):
     """Attention of `query` to `value`, by `num_heads` heads of `key_dim` each.
 
-    `attention_mask` says which places of the query may see which of the value, True where they may;
-    with `use_causal_mask` no place sees later ones.
+    `attention_mask` is True where a query position may attend to a value position.  With
+    `use_causal_mask`, a position does not attend to later ones.
     """
 
     fixed_width = True
@@ -194,7 +198,7 @@ class MultiHeadAttention(Layer):
         self.output_kernel, self.output_bias = self.part("output", (heads, value_size, width), 1)
 
     def part(self, name: str, shape: tuple[int, ...], axes: int) -> tuple[Any, Any]:
-        """A kernel, and a bias for its last axes."""
+        """A kernel, and a bias over its last `axes` axes; None without bias."""
         kernel = self.add_weight(shape, self.kernel_initializer, name=f"{name}/kernel")
         if not self.use_bias:
             return kernel, None

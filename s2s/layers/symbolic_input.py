@@ -1,6 +1,7 @@
-"""What a layer will give: layers called on an `Input` before there are any data.
+"""Symbolic outputs: the results of layers called on an `Input`, before there are data.
 
-Each has an example, which a batch of one gave; so shapes are known and weights are made at once.
+Each symbol has an example value, computed from a batch of one.  Thus shapes are known and weights
+are created immediately.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ import numpy as np
 
 @dataclass(eq=False)
 class Made:
-    """A layer, called on symbols."""
+    """A recorded call of a layer on symbols."""
 
     layer: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    number: int = field(default_factory=count().__next__)  # those it needs have smaller ones
+    number: int = field(default_factory=count().__next__)  # topological order: inputs come first
 
 
 @dataclass(eq=False)
 class Symbol:
-    """What a call gives, or one part of it."""
+    """The result of a recorded call, or element `part` of it."""
 
     example: Any
     made: Made | None = None
@@ -66,7 +67,7 @@ class Symbol:
     def __iter__(self) -> Any:
         raise TypeError("what a layer will give cannot be iterated")
 
-    # NumPy would make an array of objects of it.
+    # Keeps NumPy from converting a symbol to an array of objects.
     __array_ufunc__ = None
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -92,21 +93,23 @@ def operated(function: Callable[..., Any], left: Any, right: Any) -> Any:
 
 
 def is_symbol(value: Any) -> bool:
-    """Whether it is one, or a list with one in it."""
+    """True for a symbol, or a list or tuple that contains one."""
     if isinstance(value, (list, tuple)):
         return any(map(is_symbol, value))
     return isinstance(value, Symbol)
 
 
 def examples(value: Any) -> Any:
+    """The value with each symbol replaced by its example."""
     if isinstance(value, (list, tuple)):
         return type(value)([examples(v) for v in value])
     return value.example if isinstance(value, Symbol) else value
 
 
 def promised(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The symbols of what a layer gives for symbols."""
-    # An example teaches nothing: a layer that keeps what it sees while training shall not.
+    """Record a call of a layer on symbols; return the symbols of its results."""
+    # `training` is not passed with the examples, so that layers do not update their moving
+    # statistics from them.
     others = {name: examples(v) for name, v in kwargs.items() if name != "training"}
     given = layer(*examples(args), **others)
     made = Made(layer, args, kwargs)

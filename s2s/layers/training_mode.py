@@ -1,4 +1,5 @@
-"""Whether a model is being trained: layers know it from those around them, if they are not told."""
+"""The `training` flag of the innermost layer call.  A layer without an explicit `training` argument
+inherits it."""
 
 from __future__ import annotations
 
@@ -7,14 +8,14 @@ from typing import Any
 
 
 class Mode(threading.local):
-    """What the layer that is at work was told; each thread has its own."""
+    """The flag of the layer that is being called; thread-local."""
 
     training: Any = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
 
-    # To the compiler this is as good as object's own.
+    # The compiler treats this method as `object.__setattr__`.
     __setattr__._s2s_plain = True  # type: ignore[attr-defined]
 
 

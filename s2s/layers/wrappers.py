@@ -1,4 +1,4 @@
-"""Layers around another layer."""
+"""Layers that wrap another layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MERGES = ("concat", "sum", "mul", "ave", None)
 
 
 class Bidirectional(Layer):
-    """A recurrent layer, and one like it that reads the steps from the last to the first."""
+    """A recurrent layer, and a copy of it that processes the steps in reverse order."""
 
     def __init__(self, layer: Any, merge_mode: str | None = "concat", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -41,11 +41,11 @@ class Bidirectional(Layer):
 
 
 class TimeDistributed(Layer):
-    """A layer applied to each step of each sample."""
+    """Applies a layer to each step of each sample."""
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if looks_at_all(layer):  # in Keras each step has a mean of its own, here all are one batch
+        if looks_at_all(layer):  # Keras has statistics per step; here all steps form one batch
             raise ValueError("TimeDistributed wants a layer without BatchNormalization")
         self.layer = layer
 
@@ -58,5 +58,5 @@ class TimeDistributed(Layer):
 
 
 def looks_at_all(layer: Layer) -> bool:
-    """Whether what a layer does to a sample depends on the others of the batch."""
+    """True if the output for a sample depends on the other samples of the batch."""
     return isinstance(layer, BatchNormalization) or any(map(looks_at_all, layer.sublayers()))

@@ -1,7 +1,10 @@
-"""Losses, called as `loss(y_true, y_pred)`, in plain NumPy.
+"""Loss functions, called as `loss(y_true, y_pred)`, in plain NumPy.
 
-`losses.py` has the base class and the losses of most programs, `losses_rare.py` the others.  Names,
-defaults and reductions are those of Keras.  This folder may import `s2s.layers` and `s2s.objects`.
+Start reading in `losses.py`: the base class, the reductions, and the common losses.
+`losses_rare.py` has the less common ones.  Names, defaults and reductions are those of Keras.
+
+s2s compiles this code when user programs call it.  This folder may import `s2s.layers` and
+`s2s.objects`.
 """
 
 from .losses import (

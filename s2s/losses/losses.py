@@ -1,5 +1,5 @@
-"""Losses, called as `loss(y_true, y_pred)`, in plain NumPy.  Names, defaults and reductions are
-those of Keras; targets are brought to the dtype of the predictions."""
+"""Loss functions, called as `loss(y_true, y_pred)`, in plain NumPy.  Names, defaults and reductions
+are those of Keras.  Targets are cast to the dtype of the predictions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ REDUCTIONS = (*MEANS, "sum", "none", None)
 
 
 class Loss(Announces):
-    """Subclasses define `call(self, y_true, y_pred)`, which gives one loss per sample.
+    """Subclasses define `call(self, y_true, y_pred)`, which returns one loss per sample.
 
     reduction: "sum_over_batch_size" or "mean"; "mean_with_sample_weight", which divides by the sum
         of the weights; "sum"; None for one loss per sample.
     """
 
-    _s2s_plain = True  # compiled code may make one
+    _s2s_plain = True  # compiled code may create instances
 
     def __init__(
         self, name: str | None = None, reduction: str | None = "sum_over_batch_size"
@@ -42,7 +42,7 @@ class Loss(Announces):
 
 
 class Elementwise(Loss):
-    """The mean over the last axis of what `elements(self, y_true, y_pred)` gives."""
+    """The mean over the last axis of `elements(self, y_true, y_pred)`."""
 
     def __init__(
         self, reduction: str | None = "sum_over_batch_size", name: str | None = None
@@ -57,7 +57,7 @@ class Elementwise(Loss):
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         if sample_weight is None and self.reduction in MEANS:
-            # All means at once.
+            # One mean over all axes, instead of a mean of means.
             return tensor(np.mean(self.elements(*alike(self.name, y_true, y_pred))))
         return reduced(self.call(y_true, y_pred), sample_weight, self.reduction)
 
@@ -73,7 +73,7 @@ class MeanAbsoluteError(Elementwise):
 
 
 class Huber(Elementwise):
-    """Half the square of errors up to `delta`, linear beyond."""
+    """Half the squared error up to `delta`, linear beyond."""
 
     def __init__(
         self,
@@ -91,7 +91,8 @@ class Huber(Elementwise):
 
 
 class Crossentropy(Loss):
-    """Of probabilities, or of logits, against targets that `label_smoothing` makes less sure."""
+    """The options of cross-entropies of probabilities or logits; `label_smoothing` moves the
+    targets towards a uniform distribution."""
 
     def __init__(
         self,
@@ -106,8 +107,8 @@ class Crossentropy(Loss):
 
 
 class BinaryCrossentropy(Crossentropy, Elementwise):
-    """Of probabilities, or of logits, against targets in [0, 1]; `label_smoothing` moves the
-    targets towards 0.5."""
+    """The cross-entropy of probabilities, or of logits, and targets in [0, 1]; `label_smoothing`
+    moves the targets towards 0.5."""
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         if self.smooths:
@@ -119,8 +120,8 @@ class BinaryCrossentropy(Crossentropy, Elementwise):
 
 
 class CategoricalCrossentropy(Crossentropy):
-    """Of rows of probabilities, or of logits, against rows of target probabilities, which
-    `label_smoothing` moves towards equal ones."""
+    """The cross-entropy of rows of probabilities, or of logits, and rows of target probabilities;
+    `label_smoothing` moves the targets towards a uniform distribution."""
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         must_be_rows(self.name, y_true, y_pred)
@@ -137,8 +138,8 @@ class CategoricalCrossentropy(Crossentropy):
 
 
 class SparseCategoricalCrossentropy(Loss):
-    """Of rows of probabilities, or of logits, against the numbers of the right classes; samples
-    of the class `ignore_class` do not count."""
+    """The cross-entropy of rows of probabilities, or of logits, and integer class labels.  Samples
+    with the label `ignore_class` are left out."""
 
     def __init__(
         self,
@@ -178,11 +179,11 @@ class SparseCategoricalCrossentropy(Loss):
         return -rows[np.arange(rows.shape[0]), labels.reshape(-1)].reshape(labels.shape)
 
 
-# ---------------------------------------------------------------- parts
+# ---------------------------------------------------------------- shapes, dtypes, reductions
 
 
 def alike(name: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Both of one rank, where only a last axis of length 1 is missing, and of one dtype."""
+    """Targets and predictions with equal rank, up to a last axis of length 1, and equal dtype."""
     must_fit(name, y_true, y_pred)
     y_true = np.asarray(y_true)
     if y_true.ndim == 1 and y_pred.ndim == 2:
@@ -203,11 +204,12 @@ def labels_like(y_true: Any, y_pred: Any) -> Any:
 
 
 def in_dtype_of(y_true: Any, y_pred: Any) -> Any:
+    """The first array in the dtype of the second."""
     return y_true if y_true.dtype == y_pred.dtype else y_true.astype(y_pred.dtype)
 
 
 def reduced(losses: Any, sample_weight: Any, reduction: str | None, counts: Any = None) -> Any:
-    """One number of the losses of samples, weighted; `counts` is 0 for samples to leave out."""
+    """Reduce the weighted losses of samples.  `counts` is 0 for samples to leave out, else 1."""
     divisor: Any = losses.size
     if counts is not None:
         divisor = np.sum(counts)
@@ -230,15 +232,16 @@ def reduced(losses: Any, sample_weight: Any, reduction: str | None, counts: Any 
         return tensor(np.sum(losses))
     if weights is None:
         return tensor(np.mean(losses))
-    # The losses are all 0 where the divisor is.
+    # If the divisor is 0, all losses are 0, and so is the result.
     return tensor(np.sum(losses) / np.where(divisor == 0, 1.0, divisor).astype(losses.dtype))
 
 
-# ---------------------------------------------------------------- complaints
+# ---------------------------------------------------------------- argument checks
 
 
 @looks_only
 def must_fit(name: str, y_true: Any, y_pred: Any) -> None:
+    """Raise ValueError unless the ranks are equal, or differ by a last axis of length 1."""
     true, pred = np.shape(y_true), np.shape(y_pred)
     longer, shorter = (true, pred) if len(true) > len(pred) else (pred, true)
     if len(longer) == len(shorter) or (len(longer) == len(shorter) + 1 and longer[-1] == 1):
@@ -248,6 +251,7 @@ def must_fit(name: str, y_true: Any, y_pred: Any) -> None:
 
 @looks_only
 def must_be_rows(name: str, y_true: Any, y_pred: Any) -> None:
+    """Raise ValueError unless targets and predictions have the same shape."""
     true, pred = np.shape(y_true), np.shape(y_pred)
     if true == pred:
         return
@@ -259,6 +263,7 @@ def must_be_rows(name: str, y_true: Any, y_pred: Any) -> None:
 
 @looks_only
 def must_be_labels(name: str, y_true: Any, y_pred: Any) -> None:
+    """Raise unless the targets are one integer label per row of predictions."""
     dtype, true, pred = np.asarray(y_true).dtype, np.shape(y_true), np.shape(y_pred)
     if true == pred and true[-1] != 1:
         raise ValueError(

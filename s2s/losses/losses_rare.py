@@ -1,4 +1,4 @@
-"""Losses that are met less often; see `__init__.py`."""
+"""Less common losses: hinge, log-cosh, Poisson, Kullback-Leibler divergence, cosine similarity."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from .losses import EPSILON, Elementwise, Loss, alike
 
-REST = EPSILON**2  # below which a square counts as none
+REST = EPSILON**2  # lower bound of a squared norm, against division by zero
 
 
 class Hinge(Elementwise):
-    """Of targets -1 and 1, or 0 and 1."""
+    """The hinge loss, for targets -1 and 1, or 0 and 1."""
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
-        # where the margin is met the derivative is that of the slope, as in TensorFlow
+        # At margin 0 the derivative is that of the linear part, as in TensorFlow.
         margin = 1.0 - signs(y_true) * y_pred
         return np.where(margin < 0.0, 0.0, margin)
 
@@ -32,14 +32,14 @@ class LogCosh(Elementwise):
 
 
 class Poisson(Elementwise):
-    """Of rates against counts."""
+    """The Poisson loss of predicted rates and observed counts."""
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         return y_pred - y_true * np.log(y_pred + EPSILON)
 
 
 class KLDivergence(Loss):
-    """Of rows of probabilities."""
+    """The Kullback-Leibler divergence of rows of probabilities."""
 
     def __init__(
         self, reduction: str | None = "sum_over_batch_size", name: str | None = None
@@ -53,7 +53,7 @@ class KLDivergence(Loss):
 
 
 class CosineSimilarity(Loss):
-    """-1 where both point the same way, along an axis."""
+    """The negative cosine similarity along an axis: -1 for vectors of the same direction."""
 
     def __init__(
         self,
@@ -71,10 +71,11 @@ class CosineSimilarity(Loss):
 
 
 def signs(y_true: Any) -> Any:
-    """-1 for 0, if all are 0 or 1."""
+    """The targets mapped from {0, 1} to {-1, 1} if all are 0 or 1, else unchanged."""
     bits = np.all((y_true == 0.0) | (y_true == 1.0))
     return np.where(bits, 2.0 * y_true - 1.0, y_true)
 
 
 def of_length_one(x: Any, axis: int) -> Any:
+    """The vectors along an axis, normalised to length 1."""
     return x / np.sqrt(np.maximum(np.sum(x * x, axis=axis, keepdims=True), REST))

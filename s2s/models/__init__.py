@@ -1,7 +1,10 @@
-"""Models: `Model` and `Sequential`, layers that are made of layers (`model.py`).
+"""Models: layers that are composed of layers.
 
-A model is an ordinary object with sublayers in its attributes; `call` is plain NumPy.  This folder
-may import `s2s.layers` and `s2s.objects`.
+Everything is in `model.py`: `Model` (subclassing, or `Model(inputs, outputs)`), `Sequential` and
+`Functional`.  A model is an ordinary object with sublayers in its attributes; `call` is plain
+NumPy, and s2s compiles it when user programs call it.
+
+This folder may import `s2s.layers`, `s2s.objects` and `s2s.saving`.
 """
 
 from .model import Model, Sequential

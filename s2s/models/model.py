@@ -1,4 +1,5 @@
-"""Models: layers made of layers; `Model(inputs, outputs)` for layers called on an `Input`."""
+"""Models: layers composed of layers.  `Model(inputs, outputs)` is a graph of layers that were
+called on an `Input`."""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ from ..objects.compiler_hints import decided
 
 
 class Model(Layer):
-    """A layer that users subclass: sublayers in attributes, and `call`; or, as
-    `Model(inputs, outputs)`, what leads from an `Input` to what layers made of it."""
+    """A layer that users subclass, with sublayers in attributes and a method `call`.
+    `Model(inputs, outputs)` makes a functional model: the graph of layers from an `Input` to
+    symbolic outputs."""
 
-    makes_weights = False  # its layers make theirs
+    makes_weights = False  # the sublayers create the weights
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if is_symbol(args[:1]) or "inputs" in kwargs:
-            # Not by attribute assignment, which is announced to compiled steps.
+            # `object.__setattr__` bypasses the change notification to compiled steps.
             object.__setattr__(self, "__class__", functional_class(type(self)))
             made: Any = self
             Functional.__init__(made, *args, **kwargs)
@@ -29,16 +31,16 @@ class Model(Layer):
 
     @classmethod
     def functional_form(cls) -> type[Model]:
-        """The class of models that are made of inputs and outputs."""
+        """The class of functional models, made from inputs and outputs."""
         return Functional
 
     def build(self, input_shape: tuple[Any, ...]) -> None:
-        """Makes the weights for inputs of a shape, whose first axis is that of the samples."""
-        if not type(self).makes_weights:  # otherwise a user's `build` calls this one
+        """Create the weights for an input shape, whose first axis is that of the samples."""
+        if not type(self).makes_weights:  # otherwise this is a super() call from a user's `build`
             self(example(input_shape[1:]))
 
     def summary(self) -> None:
-        """Prints the layers, and how many numbers their weights are."""
+        """Print the layers and their numbers of parameters."""
         print(f"Model: {self.name}")
         for layer in self.layers:
             print(f"  {layer.name:<30} {type(layer).__name__:<24} {layer.count_params():>12,}")
@@ -47,7 +49,7 @@ class Model(Layer):
     @property
     @decided
     def layers(self) -> list[Layer]:
-        """The layers it is made of, as created."""
+        """The direct sublayers, in order of creation."""
         return list(self.sublayers())
 
     def save_weights(self, path: Any) -> None:
@@ -62,7 +64,7 @@ class Model(Layer):
 
 
 class Sequential(Model):
-    """Layers one after another.  If the first says its `input_shape`, all are built at once."""
+    """A chain of layers.  If the first has an `input_shape`, all are built immediately."""
 
     def __init__(self, layers: Iterable[Layer] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -91,14 +93,15 @@ class Sequential(Model):
 
 
 class Place:
-    """Where a value stands among the inputs and what the layers gave before."""
+    """A reference to a value by its index among the inputs and the results of earlier calls, and
+    by an element (`part`) of it."""
 
     def __init__(self, number: int, part: int | None) -> None:
         self.number, self.part = number, part
 
 
 class Functional(Model):
-    """Layers in the order in which one needs the other."""
+    """A functional model: recorded layer calls in topological order."""
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, **kwargs)
@@ -146,8 +149,8 @@ class Functional(Model):
 
 @functools.cache
 def functional_class(cls: type[Model]) -> type[Functional]:
-    """A subclass of `cls` that is a functional model, under the same name: methods that `cls`
-    defines, `train_step` or `call`, come before those of `Functional`."""
+    """A subclass of `cls` that is a functional model, under the same name.  Methods that `cls`
+    defines, such as `train_step` or `call`, precede those of `Functional` in the MRO."""
     form: Any = cls.functional_form()
     bases: tuple[Any, ...] = (cls, form)
     made: Any = form
@@ -157,6 +160,7 @@ def functional_class(cls: type[Model]) -> type[Functional]:
 
 
 def taken(values: Any, what: Any) -> Any:
+    """Resolve references to values; anything else is a constant."""
     if isinstance(what, list):
         return [taken(values, w) for w in what]
     if not isinstance(what, Place):
@@ -166,7 +170,7 @@ def taken(values: Any, what: Any) -> Any:
 
 
 def needed(value: Any, given: Any) -> set[Made]:
-    """The calls that lead to a value from those that are given."""
+    """The recorded calls that a value depends on, up to the `given` symbols."""
     found: set[Made] = set()
     waiting = [value]
     while waiting:

@@ -1,9 +1,10 @@
-"""A count of the changes that may decide structure.
+"""A global counter of attribute changes, by which call stubs detect that guards must be rechecked.
 
-What is compiled for objects holds as long as they are what they were.  Looking at every attribute
-in every call would take longer than a small step; so the classes of this package announce when
-one is set, on an object or on a class, and are looked at again only then.  A user's class does the
-same by deriving from `Announces`; objects that announce nothing are looked at in every call.
+Code compiled for objects is valid as long as their structure is unchanged.  Checking every
+attribute in every call would take longer than a small training step.  So the classes of this
+package increment the counter when an attribute is set, on an object or on a class, and their
+objects are checked again only then.  A user's class does the same by deriving from `Announces`.
+Other objects are checked in every call.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 else:
     _ProtocolMeta = type(Protocol)  # it derives from ABCMeta
 
-# Read in every call, so it is an item of a list that never changes its place.
+# The change counter.  Every call reads it, so it is the item of a list that is never rebound.
 changes = [0]
 
-_NUMBERS = (int, float)
+_UNCOUNTED_TYPES = (int, float)
 
 
 class AnnouncingType(_ProtocolMeta):
-    """A class that announces when one of its attributes is set or deleted, such as a method or its
-    bases.  (It derives from the class of protocols so that users can mix in those, and abstract
-    classes.)"""
+    """Metaclass: setting or deleting an attribute of the class, such as a method or its bases,
+    increments the change counter.  (It derives from the metaclass of protocols, so that users can
+    also inherit from protocols and abstract classes.)"""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -36,22 +37,25 @@ class AnnouncingType(_ProtocolMeta):
         super().__delattr__(name)
         changes[0] += 1
 
-    # Nobody registers virtual subclasses; looking for them takes longer than a small kernel.
+    # No virtual subclasses are registered, and ABCMeta's search for them takes longer than a small
+    # kernel.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
 
 class Announces(metaclass=AnnouncingType):
-    """Objects whose attributes are set one by one, never through `__dict__`."""
+    """Base class of objects that count changes of their attributes.  Attributes must be set one by
+    one, never through `__dict__`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         before = self.__dict__.get(name)
         object.__setattr__(self, name, value)
-        # A number in place of another decides nothing, or is looked at in every call.
-        if type(value) not in _NUMBERS or type(before) is not type(value):
+        # Replacing a scalar by one of the same type is not counted: it does not affect compiled
+        # code, or its value is checked in every call.
+        if type(value) not in _UNCOUNTED_TYPES or type(before) is not type(value):
             changes[0] += 1
 
-    # To the compiler this is as good as object's own.
+    # The compiler treats this like `object.__setattr__`.
     __setattr__._s2s_plain = True  # type: ignore[attr-defined]
 
     def __delattr__(self, name: str) -> None:
@@ -60,7 +64,7 @@ class Announces(metaclass=AnnouncingType):
 
 
 class AnnouncingModule(types.ModuleType):
-    """A module that announces when one of its names is bound anew from outside."""
+    """A module that counts rebindings of its globals from outside."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -72,7 +76,7 @@ class AnnouncingModule(types.ModuleType):
 
 
 def watch_module(namespace: dict[str, Any]) -> bool:
-    """Has the module of a namespace announce its changes; whether it does."""
+    """Make the module of a namespace count its changes; False if that is not possible."""
     module = sys.modules.get(namespace.get("__name__", ""))
     if module is None or vars(module) is not namespace:
         return False
@@ -82,7 +86,8 @@ def watch_module(namespace: dict[str, Any]) -> bool:
 
 
 def tells(value: Any) -> bool:
-    """Whether an object announces its changes: its class may set attributes in its own way."""
+    """Whether an object counts changes of its attributes: its class derives from `Announces` and
+    does not override `__setattr__` or `__delattr__`."""
     cls = type(value)
     return (
         isinstance(value, Announces)
@@ -92,7 +97,7 @@ def tells(value: Any) -> bool:
 
 
 def tells_class(cls: type, name: str) -> bool:
-    """Whether a class announces it if an attribute is found in another place, or is another."""
+    """Whether every change of the value or of the defining base of a class attribute is counted."""
     for base in cls.__mro__:
         if base is not object and not isinstance(base, AnnouncingType):
             return False
@@ -102,4 +107,5 @@ def tells_class(cls: type, name: str) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    return type(value) in _NUMBERS
+    """Whether a value is a Python int or float, whose changes are not counted."""
+    return type(value) in _UNCOUNTED_TYPES

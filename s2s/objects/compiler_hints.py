@@ -1,4 +1,4 @@
-"""What classes tell the compiler about their methods.  Classes of users may bear these marks."""
+"""Decorators that give the compiler information on functions.  Users' classes may use them, too."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ F = TypeVar("F")
 
 
 def built_now(function: F) -> F:
-    """A method that completes objects: run in Python, for the sizes at hand."""
+    """Mark a method that builds objects: the compiler runs it in Python, for the current sizes."""
     function._s2s_build = True  # type: ignore[attr-defined]
     return function
 
 
 def built_last(*counted: str) -> Callable[[F], F]:
-    """As `built_now`, where most of a program has run and little is left to be completed: it is
-    translated anew at once, and not to its end first.  Of the object's attributes, those `counted`
-    are integers that the rest of the program sets."""
+    """Like `built_now`, for builds near the end of a program, when few objects remain to be built:
+    translation restarts at once, instead of continuing to the end first.  `counted` are the
+    attributes of the object that are integers set by the rest of the program."""
 
     def mark(function: F) -> F:
         function._s2s_counted = counted  # type: ignore[attr-defined]
@@ -27,20 +27,20 @@ def built_last(*counted: str) -> Callable[[F], F]:
 
 
 def decided(function: F) -> F:
-    """The getter of a property that depends on objects only, not on numbers in them."""
+    """Mark the getter of a property that depends on objects only, not on scalars in them."""
     function._s2s_static = True  # type: ignore[attr-defined]
     return function
 
 
 def looks_only(function: F) -> F:
-    """A function that raises or warns by what it can tell from structures, shapes and dtypes: run
-    in Python while a step is compiled, on arrays of the right shapes that hold no numbers."""
+    """Mark a function that raises or warns depending only on structures, shapes and dtypes.  It
+    runs in Python at compile time, on arrays of the right shapes without data."""
     function._s2s_look = True  # type: ignore[attr-defined]
     return function
 
 
 def compiled_as(other: Any) -> Callable[[F], F]:
-    """A function in whose place compiled code runs another."""
+    """Mark a function that compiled code replaces by `other`."""
 
     def mark(function: F) -> F:
         function._s2s_instead = other  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
-"""Arrays that training code gets: NumPy's own, with `.numpy()`, and the immutable ones of `s2s.tf`.
+"""Array classes of training code: NumPy arrays with `.numpy()`, and immutable tensors of `s2s.tf`.
 
-`Tensor` is a NumPy array in every way.  `Immutable` is a tensor of the `tf` namespace: a value.
-Its memory is read-only, operators with it make new ones, and augmented assignment binds its name
-to a new one.  NumPy functions of it give writable arrays, as they do with TensorFlow's tensors.
+`Tensor` behaves exactly like a NumPy array.  `Immutable` is a tensor of the `tf` namespace, with
+value semantics: its memory is read-only, operators return new tensors, and augmented assignment
+rebinds the name to a new tensor.  NumPy functions of it return writable arrays, as they do for
+TensorFlow's tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from .compiler_hints import compiled_as
 
 
 class Tensor(np.ndarray):
-    """A NumPy array in every way; `numpy()` is a plain copy.  Numbers are arrays of rank 0."""
+    """A NumPy array with the method `numpy()`, which returns a plain copy.  Scalars are arrays of
+    rank 0."""
 
     _s2s_array = True  # compiled code computes with it as with plain arrays
 
@@ -25,7 +27,7 @@ class Tensor(np.ndarray):
         return plain if self.ndim else plain[()]
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        # NumPy makes numbers of arrays of rank 0, which have no `.numpy()`.
+        # NumPy converts results of rank 0 to scalars, which have no `.numpy()`.
         return array.view(Tensor) if array.dtype.kind in "fc" else super().__array_wrap__(
             array, context, return_scalar
         )  # fmt: skip
@@ -35,7 +37,8 @@ class Tensor(np.ndarray):
 
 
 def _in_place(name: str) -> Any:
-    """`x += 1` makes a new number of a number, and changes an array."""
+    """An augmented operator: `x += 1` returns a new value if `x` has rank 0, and otherwise updates
+    the array in place."""
 
     def operator(self: Tensor, other: Any) -> Any:
         whole = self.ndim > 0
@@ -49,15 +52,15 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
 
 
 class Immutable(Tensor):
-    """A tensor of the `tf` namespace.
+    """An immutable tensor of the `tf` namespace.
 
-    An array that NumPy makes in the likeness of one, by `np.zeros_like` or `.copy()`, is of this
-    class, too; its memory is writable, and it behaves as a NumPy array."""
+    An array that NumPy creates with the class of a tensor, by `np.zeros_like` or `.copy()`, also
+    has this class; its memory is writable, and it behaves like a NumPy array."""
 
-    _s2s_tensor = True  # tells the compiler that it is a value as long as it is read-only
+    _s2s_tensor = True  # to the compiler it has value semantics while it is read-only
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        # NumPy's numbers do not leave `number * tensor` to the tensor.
+        # For `scalar * tensor`, NumPy scalars do not defer to the operator of the tensor.
         if context is not None and isinstance(context[1][0], np.generic):
             return immutable(array)
         return array.view(Tensor) if array.ndim or array.dtype.kind in "fc" else array[()]
@@ -93,11 +96,12 @@ _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
     "lshift", "rshift",
 )  # fmt: skip
-_OTHERS = ("neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge")
+_UNARY_AND_COMPARISONS = ("neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge")
 
 
 def _operator(name: str, augmented: str = "") -> Any:
-    """An operator that makes a tensor of tensors; of writable ones, what it makes of arrays."""
+    """An operator that returns an immutable tensor; if all operands are writable, the result of the
+    NumPy operator."""
 
     def operator(self: Any, *other: Any) -> Any:
         writable = self.flags.writeable
@@ -115,16 +119,18 @@ for _name in _BINARY:
     setattr(Immutable, f"__{_name}__", _operator(_name))
     setattr(Immutable, f"__r{_name}__", _operator(f"r{_name}"))
     setattr(Immutable, f"__i{_name}__", _operator(_name, f"i{_name}"))
-for _name in _OTHERS:
+for _name in _UNARY_AND_COMPARISONS:
     setattr(Immutable, f"__{_name}__", _operator(_name))
 
 
 def is_immutable(value: Any) -> bool:
+    """Whether a value is a tensor with read-only memory."""
     return isinstance(value, Immutable) and not value.flags.writeable
 
 
 def immutable(value: Any) -> Any:
-    """An array or number that nobody else can write to as a tensor, without a copy."""
+    """An array or scalar as an immutable tensor, without a copy.  No other reference may write to
+    the array."""
     if is_immutable(value):
         return value
     if not isinstance(value, np.ndarray):
@@ -137,13 +143,13 @@ def immutable(value: Any) -> Any:
 
 
 def snapshot(value: Any) -> Any:
-    """The numbers, arrays and Variables in a structure as tensors that hold what those hold now:
-    arrays are copied."""
+    """The scalars, arrays and Variables in a structure as immutable tensors of their current
+    values: arrays are copied."""
     return _as_tensors(value, lambda array: immutable(np.array(array)))
 
 
 def frozen(value: Any) -> Any:
-    """The same for arrays that nobody else has, without copies."""
+    """Like `snapshot`, but without copies: no other reference may write to the arrays."""
     return _as_tensors(value, immutable)
 
 
@@ -169,14 +175,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-# In compiled code a tensor is a mark: what is marked is never written to.
+# In compiled code, a tensor is a value that is marked as never written to.
 for _function in (snapshot, frozen):
     _function._s2s_instead, _function._s2s_tensors = _same, True  # type: ignore[attr-defined]
 
 
 @compiled_as(_same)
 def tensor(value: Any) -> Any:
-    """Numbers and arrays of a result as tensors, in the same structure."""
+    """The scalars and arrays of a result as `Tensor`s, in the same structure."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray) or (

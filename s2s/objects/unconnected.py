@@ -1,4 +1,4 @@
-"""Which Variables the last gradient of a tape in plain Python did not reach, for messages."""
+"""The Variables for which the last `gradient` of a tape in plain Python was None, for messages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _names: list[str] = []
 
 
 def remember(sources: Any, gradients: Any) -> None:
+    """Record the names of the Variables in `sources` whose gradient is None."""
     _names[:] = _missing(sources, gradients)
 
 
@@ -24,6 +25,7 @@ def _missing(sources: Any, gradients: Any) -> list[str]:
 
 
 def missing_text(names: list[str] | None = None) -> str:
-    """What could not be reached: `names`, which a compiled step knows, or the last."""
+    """The end of a message on missing gradients.  `names` are the Variables that a compiled step
+    reports; None: those recorded last."""
     names = _names if names is None else names
     return f": the target does not depend on {', '.join(names[:4])}" if names else ""

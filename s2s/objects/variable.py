@@ -1,4 +1,4 @@
-"""Variables: arrays with a name that tapes watch and optimizers update in place."""
+"""`Variable`: a named array that tapes watch and optimizers update in place."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ from .variable_versions import accessed, before_change
 _IN_PLACE = ("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap")
 
 
-# Bytes of a line of the cache, and of arrays for which it matters where they begin.
-_LINE, _LARGE = 64, 4096
+# Size of a cache line, and of the smallest array that is aligned to one, in bytes.
+_CACHE_LINE, _MIN_ALIGNED_BYTES = 64, 4096
 
 
-def _on_lines(array: Any) -> Any:
-    """A matrix, or a copy that begins with a line of the cache, as is best for products."""
+def _aligned(array: Any) -> Any:
+    """The array, or for a large matrix a copy aligned to a cache line, which is fastest in matrix
+    products."""
     size = array.nbytes
-    if array.ndim < 2 or size < _LARGE or array.dtype.hasobject or _address(array) % _LINE == 0:
+    if (
+        array.ndim < 2
+        or size < _MIN_ALIGNED_BYTES
+        or array.dtype.hasobject
+        or _address(array) % _CACHE_LINE == 0
+    ):
         return array
-    room = np.empty(size + _LINE, np.uint8)
-    start = -_address(room) % _LINE
-    copy = room[start : start + size].view(array.dtype).reshape(array.shape)
+    memory = np.empty(size + _CACHE_LINE, np.uint8)
+    start = -_address(memory) % _CACHE_LINE
+    copy = memory[start : start + size].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
@@ -34,15 +40,15 @@ def _address(array: Any) -> int:
 
 
 class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
-    """An array whose gradient tapes compute without being asked to.
+    """A named array, which tapes watch automatically if it is `trainable`.
 
-    A Python float becomes float32, as everywhere in training; arrays keep their dtype.  It is
-    an array in NumPy functions and arithmetic; `assign`, `assign_add`, `assign_sub` and indexed
-    writes change it in place.
+    A Python float becomes float32, the default in training; arrays keep their dtype.  In NumPy
+    functions and arithmetic it behaves like an array.  `assign`, `assign_add`, `assign_sub` and
+    indexed writes change it in place.
     """
 
     _s2s_variable = True
-    _tensor = staticmethod(tensor)  # makes what is given of what is computed
+    _tensor = staticmethod(tensor)  # converts results for the user; subclasses override it
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
@@ -50,7 +56,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         if dtype is None and not isinstance(initial_value, (np.ndarray, np.generic, Variable)):
             found = np.asarray(initial_value)
             dtype = np.float32 if found.dtype == np.float64 else found.dtype
-        self._array = _on_lines(np.array(initial_value, dtype=dtype, order="C"))
+        self._array = _aligned(np.array(initial_value, dtype=dtype, order="C"))
         self.trainable = bool(trainable)
         self.name = name
 
@@ -77,7 +83,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     def numpy(self) -> Any:
-        """A copy that no later step changes."""
+        """A copy of the current value."""
         accessed(self)
         return self._array.copy() if self.ndim else self._array[()]
 
@@ -107,7 +113,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         def method(*args: Any, **kwargs: Any) -> Any:
             if name in _IN_PLACE:
                 before_change(self._array)
-            if name == "resize":  # of an array that nobody else has, and that owns its memory
+            if name == "resize":  # needs an array without other references that owns its memory
                 self._array = self._array.copy()
                 return self._array.resize(*args, **kwargs)
             return self._part(found(*args, **kwargs))
@@ -119,7 +125,8 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         return self._part(self._array[index])
 
     def _part(self, value: Any) -> Any:
-        """What was read stays as it is when the Variable changes, and cannot be written to."""
+        """A value read from the Variable: views are copied, so later changes do not affect them,
+        and are read-only."""
         if isinstance(value, np.ndarray) and np.may_share_memory(value, self._array):
             value = value.copy()
             value.flags.writeable = False

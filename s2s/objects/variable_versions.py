@@ -1,8 +1,7 @@
-"""What tapes in plain Python are told of Variables: that they are read, and what they held before
-they change.
+"""Notifies tapes in plain Python of reads and changes of Variables.
 
-A tape uses the values its block saw.  Variables are not copied when the block is entered; one
-that is changed later hands its old value to the tapes that are still alive.
+A tape uses the values that its block read.  Variables are not copied when the block is entered
+(copy on write): before a Variable changes, the tapes that are still alive save its old value.
 """
 
 from __future__ import annotations
@@ -10,27 +9,30 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-# References to those that are alive; looked at in every call that changes arrays.
+# Weak references to the live tapes; checked in every call that changes arrays.
 tapes: set[Any] = set()
 _open: list[Any] = []
 
 
 def follow(tape: Any) -> None:
-    """From now on the tape is told; of reading until it is closed."""
+    """Register a tape: it is notified of changes while it is alive, and of reads until `close`."""
     tapes.add(weakref.ref(tape, tapes.discard))
     _open.append(tape)
 
 
 def close(tape: Any) -> None:
+    """End the notification of reads."""
     _open.remove(tape)
 
 
 def accessed(variable: Any) -> None:
+    """Notify the open tapes that a Variable is read."""
     for tape in _open:
         tape.accessed(variable)
 
 
 def before_change(array: Any) -> None:
+    """Notify the live tapes that an array is about to be written to."""
     for reference in list(tapes):
         tape = reference()
         if tape is not None:

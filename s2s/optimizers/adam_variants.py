@@ -1,4 +1,4 @@
-"""Kin of Adam and Adagrad, more rarely used.  Formulas and defaults are those of Keras 3."""
+"""Less common variants of Adam and Adagrad.  Formulas and defaults are those of Keras 3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .base import Optimizer
 
 
 class Adamax(Moments):
-    """Adam that divides by the largest gradient seen, which it forgets slowly."""
+    """Adam with the infinity norm: it divides by an exponentially decaying maximum of gradient
+    magnitudes."""
 
     slot_names = ("m", "u")
 
@@ -26,19 +27,19 @@ class Adamax(Moments):
 
 
 class Nadam(Moments):
-    """Adam that looks ahead by the momentum of the next step (Nesterov)."""
+    """Adam with Nesterov momentum."""
 
     slot_names = ("m", "v", "product")
-    decay = 0.96  # of what is missing from the momentum
+    decay = 0.96  # base of the momentum schedule, beta_1 * (1 - 0.5 * decay**t)
 
     def slot_start(self, name: str, variable: Variable) -> Any:
-        if name == "product":  # of the momenta of all steps
+        if name == "product":  # the product of the momenta of all steps
             return np.ones((), variable.dtype)
         return super().slot_start(name, variable)
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         m, v, product = (self.slots[name][k] for name in self.slot_names)
-        # All numbers are of the variable's own precision, as in Keras.
+        # All scalars have the precision of the variable, as in Keras.
         one = np.ones((), variable.dtype)
         t, beta_1, beta_2 = one * self.steps, one * self.beta_1, one * self.beta_2
         decay = one * self.decay
@@ -53,7 +54,7 @@ class Nadam(Moments):
 
 
 class Adadelta(Optimizer):
-    """Steps as large as recent ones were, by the size of recent gradients."""
+    """Scales gradients by the ratio of the RMS of recent steps to the RMS of recent gradients."""
 
     slot_names = ("gradients", "steps_taken")
 
@@ -72,7 +73,7 @@ class Adadelta(Optimizer):
 
 
 class Ftrl(Optimizer):
-    """Follows the regularized leader: weights that hardly matter become 0."""
+    """Follow the regularized leader; L1 regularization makes small weights exactly 0."""
 
     slot_names = ("accumulator", "linear")
 
@@ -114,7 +115,7 @@ class Ftrl(Optimizer):
 
 
 class Lion(Optimizer):
-    """Steps of one size, in the direction of a momentum's sign."""
+    """Steps of constant size, with the sign of an interpolation of momentum and gradient."""
 
     slot_names = ("momentum",)
 

@@ -1,4 +1,4 @@
-"""Optimizers with a rate for each weight.  Formulas and defaults are those of Keras 3."""
+"""Optimizers with adaptive step sizes per weight.  Formulas and defaults are those of Keras 3."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .base import Optimizer
 
 
 class Moments(Optimizer):
-    """Those that keep two moments of the gradients, each of which forgets at a rate of its own."""
+    """The base class of optimizers with two exponentially decaying moments of the gradients, with
+    decay rates `beta_1` and `beta_2`."""
 
     def __init__(
         self,
@@ -26,7 +27,7 @@ class Moments(Optimizer):
 
 
 class Adam(Moments):
-    """`amsgrad` keeps the largest second moment seen, by which it divides."""
+    """Adam.  `amsgrad` divides by the running maximum of the second moment."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class Adam(Moments):
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         m, v = self.slots["m"][k], self.slots["v"][k]
-        # The corrections are computed in the variable's own precision, as in Keras.
+        # The bias corrections are computed in the precision of the variable, as in Keras.
         one = np.ones((), variable.dtype)
         t = one * self.steps
         power_1, power_2 = (one * self.beta_1) ** t, (one * self.beta_2) ** t
@@ -58,7 +59,7 @@ class Adam(Moments):
 
 
 class AdamW(Adam):
-    """Adam with weight decay, which the gradients do not see."""
+    """Adam with decoupled weight decay: the decay does not enter the moments."""
 
     def __init__(
         self, learning_rate: Any = 0.001, weight_decay: float = 0.004, *args: Any, **kwargs: Any

@@ -1,5 +1,5 @@
-"""What optimizers have in common, in plain Python: counters on `self`, slots in lists, updates in
-place.  A user's own optimizer works in the same way."""
+"""The base class of optimizers, in plain Python: counters on `self`, slots in lists, in-place
+updates.  A user-defined optimizer can be written likewise."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from .gradient_checks import gradients_must_fit, lengths_must_match, variables_m
 
 
 class Optimizer(Announces):
-    """Subclasses define `update(self, k, gradient, variable, rate)`; `slot_names` are the arrays
-    that are kept for each variable, in `self.slots[name][k]`.
+    """Subclasses define `update(self, k, gradient, variable, rate)`.  `slot_names` are the names of
+    the arrays that are kept for each variable, in `self.slots[name][k]`.
 
     clipnorm, clipvalue, global_clipnorm: limits for each gradient's norm, its entries, or the
         norm of all gradients together; at most one of them.
-    weight_decay: the part of each variable that every step takes off, times the rate.
-    use_ema: keeps a moving average of each variable, by `ema_momentum`, which replaces the variable
-        every `ema_overwrite_frequency` steps, or when `finalize_variable_values` is called.
+    weight_decay: the fraction of each variable that every step subtracts, times the learning rate.
+    use_ema: keeps an exponential moving average of each variable, with `ema_momentum`.  It replaces
+        the variable every `ema_overwrite_frequency` steps, or when `finalize_variable_values` is
+        called.
     """
 
     slot_names: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Optimizer(Announces):
             raise ValueError(f"{' and '.join(chosen)} are set; choose one of them")
         self.steps = 0
         self.schedule: Any = None
-        self.rate = 0.0  # of the last step
+        self.rate = 0.0  # learning rate of the last step
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.clipnorm, self.clipvalue = clipnorm, clipvalue
@@ -61,7 +62,7 @@ class Optimizer(Announces):
 
     @property
     def iterations(self) -> scalar_views.Count:
-        """How many steps have been made."""
+        """The number of steps made."""
         return scalar_views.count(self.steps)
 
     @iterations.setter
@@ -74,7 +75,7 @@ class Optimizer(Announces):
 
     @learning_rate.setter
     def learning_rate(self, rate: Any) -> None:
-        """A number, or a function of the number of steps made."""
+        """Set a constant, or a schedule: a function of the number of steps made."""
         if callable(rate):
             self.schedule = rate
             self.rate = float(self.schedule(self.steps))
@@ -89,12 +90,13 @@ class Optimizer(Announces):
     # ---- slots
 
     def slot_start(self, name: str, variable: Variable) -> Any:
-        """What a slot holds before the first step."""
+        """The initial value of a slot."""
         return np.zeros(variable.shape, variable.dtype)
 
     @built_last("steps")
     def build(self, variables: list[Variable]) -> None:
-        """Slots for variables: those of the first step, unless this is called before."""
+        """Create the slots of variables.  The first step calls this for its variables, if it was
+        not called before."""
         for variable in variables:
             if self.position(variable) < 0:
                 self.variables = (*self.variables, variable)
@@ -104,7 +106,8 @@ class Optimizer(Announces):
                     slots.append(Variable(start, trainable=False, name=label))
 
     def position(self, variable: Variable, likely: int = 0) -> int:
-        """Which of its variables one is, or -1; mostly the one where it is likely to be."""
+        """The index of a variable among those of the optimizer, or -1.  The index `likely` is
+        tried first."""
         if likely < len(self.variables) and self.variables[likely] is variable:
             return likely
         for k, known in enumerate(self.variables):
@@ -112,10 +115,11 @@ class Optimizer(Announces):
                 return k
         return -1
 
-    # ---- the step
+    # ---- step
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> None:
-        """One step: each variable by its gradient; pairs without a gradient are left out."""
+        """Make one step: update each variable by its gradient.  Pairs with the gradient None are
+        skipped."""
         lengths_must_match(self.name, grads_and_vars)
         pairs = [(g, v) for g, v in grads_and_vars]
         gradients_must_fit(self.name, pairs)
@@ -137,11 +141,12 @@ class Optimizer(Announces):
             self.average()
 
     def apply(self, grads: Any, trainable_variables: Any = None) -> None:
-        """`apply_gradients`, of lists; by default for the variables it was built with."""
+        """`apply_gradients` with separate lists; by default for the variables it was built with."""
         variables = self.variables if trainable_variables is None else trainable_variables
         self.apply_gradients(zip(grads, variables))
 
     def clipped(self, gradients: list[Any]) -> list[Any]:
+        """The gradients, clipped by value, by norm or by global norm."""
         if self.clipvalue is not None:
             return [np.clip(g, -self.clipvalue, self.clipvalue) for g in gradients]
         if self.clipnorm is not None:
@@ -160,6 +165,7 @@ class Optimizer(Announces):
     # ---- moving averages
 
     def average(self) -> None:
+        """Update the moving averages."""
         momentum = self.ema_momentum if self.steps > 1 else 0.0
         for variable, mean in zip(self.variables, self.slots["ema"]):
             mean.assign(momentum * mean + (1.0 - momentum) * variable)
@@ -168,17 +174,17 @@ class Optimizer(Announces):
                 self.finalize_variable_values(self.variables)
 
     def finalize_variable_values(self, variables: Any) -> None:
-        """Puts the moving averages in the place of variables."""
+        """Assign the moving averages to the variables."""
         if self.use_ema:
             for variable in variables:
                 variable.assign(self.slots["ema"][self.position(variable)])
 
-    # ---- scaled losses, for which there is LossScaleOptimizer
+    # ---- loss scaling, which only LossScaleOptimizer does
 
     def scale_loss(self, loss: Any) -> Any:
         return loss
 
 
 def shrink(squares: Any, limit: float) -> Any:
-    """The factor that brings a norm, given its square, down to a limit."""
+    """The factor, at most 1, that reduces a norm to a limit; `squares` is the squared norm."""
     return limit / np.maximum(np.sqrt(squares), limit)

@@ -1,4 +1,4 @@
-"""What is said about gradients and variables that do not belong together."""
+"""Argument checks of optimizers: errors and warnings for gradients that do not match variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..objects.variable import Variable
 
 @looks_only
 def lengths_must_match(optimizer: str, grads_and_vars: Any) -> None:
-    """A zip stops at the shorter sequence without a word: so this looks behind it."""
+    """Raise ValueError if the sequences of a `zip` differ in length, which `zip` itself ignores."""
     lengths = zipped_lengths(grads_and_vars)
     if len(set(lengths)) > 1:
         raise ValueError(
@@ -25,7 +25,8 @@ def lengths_must_match(optimizer: str, grads_and_vars: Any) -> None:
 
 @looks_only
 def gradients_must_fit(optimizer: str, pairs: list[Any]) -> None:
-    """Each gradient has its variable's shape, and at least one is there."""
+    """Check that each gradient has the shape of its variable, and that at least one is not None.
+    Warn about those that are None."""
     missing = []
     for gradient, variable in pairs:
         if not isinstance(variable, Variable):
@@ -60,6 +61,7 @@ def gradients_must_fit(optimizer: str, pairs: list[Any]) -> None:
 
 @looks_only
 def variables_must_be_known(optimizer: str, known: Any, given: list[Variable]) -> None:
+    """Raise ValueError for variables that the optimizer was not built with."""
     new = [v.name for v in given if not any(v is k for k in known)]
     if new:
         raise ValueError(
@@ -70,18 +72,18 @@ def variables_must_be_known(optimizer: str, known: Any, given: list[Variable]) -
 
 
 def zipped_lengths(pairs: Any) -> list[int]:
-    """How many there are in each of the sequences behind a zip, where that can be seen."""
+    """The lengths of the sequences of a `zip` object, or [] where they cannot be determined."""
     if not isinstance(pairs, zip):
         return []
     try:
         behind: Any = pairs.__reduce__()[1]
-    except TypeError:  # not shown by this version of Python
+    except TypeError:  # this version of Python does not support it
         return []
     found = [operator.length_hint(part, -1) for part in behind]
     return [] if -1 in found else found
 
 
 def some(names: list[str]) -> str:
-    """Names, at most four; layers of one kind share theirs."""
+    """At most four of the names, without duplicates: layers of one kind share their name."""
     names = list(dict.fromkeys(names))
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

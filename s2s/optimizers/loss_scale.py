@@ -1,4 +1,4 @@
-"""Losses scaled up, so that small gradients are not lost in a low precision."""
+"""Dynamic loss scaling, which keeps small gradients from underflowing in a low precision."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .scalar_views import Count, Rate
 
 
 class LossScaleOptimizer(Announces):
-    """Another optimizer whose gradients are those of `scale_loss(loss)`: they are divided by the
+    """Wraps an optimizer.  It takes the gradients of `scale_loss(loss)` and divides them by the
     scale before they are applied.
 
-    A step with a gradient that is inf or nan is left out, and halves the scale; after
-    `dynamic_growth_steps` good steps in a row it is doubled.
+    A step with an inf or NaN gradient is skipped and halves the scale.  After
+    `dynamic_growth_steps` finite steps in a row the scale is doubled.
     """
 
     saved_attributes = ("dynamic_scale", "step_counter", "inner_optimizer")
@@ -37,13 +37,14 @@ class LossScaleOptimizer(Announces):
         self.name = name or "lossscaleoptimizer"
         self.dynamic_scale = float(initial_scale)
         self.step_counter = 0
-        self.unscaled = False  # whether the gradients of this step have been divided already
+        self.unscaled = False  # True if the gradients of this step are already divided
 
     def scale_loss(self, loss: Any) -> Any:
         return loss * self.dynamic_scale
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> None:
-        """One step by gradients of a scaled loss, or by what `get_unscaled_gradients` gave."""
+        """Make one step with the gradients of a scaled loss, or with the result of
+        `get_unscaled_gradients`."""
         lengths_must_match(self.name, grads_and_vars)
         pairs = [(g, v) for g, v in grads_and_vars]
         gradients_must_fit(self.name, pairs)
@@ -70,18 +71,18 @@ class LossScaleOptimizer(Announces):
         variables = self.variables if trainable_variables is None else trainable_variables
         self.apply_gradients(zip(grads, variables))
 
-    # ---- the older spellings
+    # ---- older Keras names
 
     def get_scaled_loss(self, loss: Any) -> Any:
         return self.scale_loss(loss)
 
     def get_unscaled_gradients(self, gradients: Any) -> Any:
-        """The gradients of the loss itself, to be clipped or looked at, and then to be applied: the
-        next `apply_gradients` takes its gradients as they are."""
+        """The gradients of the unscaled loss, for clipping or inspection.  The next
+        `apply_gradients` does not divide its gradients again."""
         self.unscaled = True
         return [None if g is None else g / self.dynamic_scale for g in gradients]
 
-    # ---- of the optimizer inside
+    # ---- delegation to the inner optimizer
 
     def build(self, variables: list[Variable]) -> None:
         self.inner_optimizer.build(variables)

@@ -1,5 +1,5 @@
-"""What is read off an optimizer: plain numbers, with the methods that TensorFlow's Variables have.
-In compiled code they are the numbers themselves."""
+"""Scalars that are read from an optimizer: `float` and `int` subclasses with methods of
+TensorFlow's Variables.  In compiled code they are plain scalars."""
 
 from __future__ import annotations
 

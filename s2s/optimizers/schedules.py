@@ -1,4 +1,4 @@
-"""Learning rates that depend on the step: functions of the number of steps made."""
+"""Learning-rate schedules: functions of the number of steps made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..objects.change_counter import Announces
 
 
 class Steps(Announces):
-    """Time in multiples of `decay_steps`; in whole ones if `staircase`."""
+    """The base class of schedules in the time `step / decay_steps`, rounded down if `staircase`."""
 
     def __init__(
         self,
@@ -29,22 +29,22 @@ class Steps(Announces):
 
 
 class ExponentialDecay(Steps):
-    """`initial * rate ** (step / steps)`; by whole multiples if `staircase`."""
+    """`initial * rate ** (step / steps)`; the exponent is rounded down if `staircase`."""
 
     def __call__(self, step: Any) -> Any:
         return self.initial_learning_rate * self.decay_rate ** self.times(step)
 
 
 class InverseTimeDecay(Steps):
-    """`initial / (1 + rate * step / steps)`; by whole multiples if `staircase`."""
+    """`initial / (1 + rate * step / steps)`; `step / steps` is rounded down if `staircase`."""
 
     def __call__(self, step: Any) -> Any:
         return self.initial_learning_rate / (1.0 + self.decay_rate * self.times(step))
 
 
 class PolynomialDecay(Announces):
-    """From the initial rate to the last one along a power of what is left; again and again, over
-    longer times, if `cycle`."""
+    """From the initial to the end rate, by a power of the remaining fraction of steps.  With
+    `cycle`, the decay restarts with a longer period, a multiple of `decay_steps`."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class PiecewiseConstantDecay(Announces):
 
 
 class CosineDecay(Announces):
-    """From the initial rate down to `alpha` of it, along half a cosine; before that, if there is a
-    `warmup_target`, up to it along a line."""
+    """Half a cosine from the initial rate down to the fraction `alpha` of it.  With a
+    `warmup_target`, the rate first rises linearly to it and decays from there."""
 
     def __init__(
         self,
@@ -118,7 +118,8 @@ class CosineDecay(Announces):
 
 
 class CosineDecayRestarts(Announces):
-    """Half cosines one after another, each `t_mul` times as long and `m_mul` times as high."""
+    """Half cosines in sequence, each `t_mul` times as long and `m_mul` times as high as the one
+    before."""
 
     def __init__(
         self,
@@ -147,5 +148,5 @@ class CosineDecayRestarts(Announces):
 
 
 def half_cosine(done: Any) -> Any:
-    """From 1 to 0."""
+    """Half a cosine, from 1 at 0 to 0 at 1."""
     return 0.5 * (1.0 + np.cos(np.pi * done))

@@ -9,7 +9,8 @@ from .base import Optimizer
 
 
 class SGD(Optimizer):
-    """With `momentum`, a velocity that remembers gradients; `nesterov` looks one step ahead."""
+    """Gradient descent; with `momentum`, along a decaying sum of gradients (the velocity).
+    `nesterov` selects Nesterov momentum."""
 
     def __init__(
         self,

@@ -1,15 +1,16 @@
-"""The memory of kernels: blocks that are kept for the next call, in every thread.
+"""The allocator of kernels: a pool of freed blocks, shared by all threads.
 
-A kernel asks for its temporaries and results when it needs them and gives each back at its last
-use.  The C library hands large blocks back to the system at once, so that every call would begin
-with pages that are not there; touching them takes longer than many a kernel.  Here a block that
-is given back is kept for the next that asks for its size, be it a later temporary of the same
-call.  Results are blocks of their own and come back when nobody refers to them.
+A kernel allocates its temporaries and results when it needs them and frees each after its last use.
+The C library returns large blocks to the system at once, so every call would start with unmapped
+pages; the page faults take longer than many a kernel.  Here a freed block is kept in the pool for
+the next allocation of its size class, which may be a later temporary of the same call.  Results are
+blocks of their own and are freed when their reference count drops to zero.
 
-What is kept and what is in use is together not much more than was in use at once of late; beyond
-that, blocks of the sizes not asked for the longest go back to the system.
+The total of blocks in the pool and in use is limited to little more than the recent peak of memory
+in use.  Beyond that, blocks of the least recently requested size classes are returned to the
+system.
 
-`S2S_KEEP_MEMORY=0` keeps none, so that tools that check each access to memory see every release.
+With `S2S_KEEP_MEMORY=0` no block is pooled, so that memory checkers see every release.
 """
 
 from __future__ import annotations
@@ -20,38 +21,39 @@ from typing import Any
 from ..transforms.ir.lazy import once
 from . import jit_link
 
-# A block begins with a header as Numba's runtime has it (`NRT_MemInfo`): reference count,
-# destructor, its argument, data, size and external allocator.  Blocks that are kept name the
-# allocator below, so that Numba's runtime returns them here, too; small ones name none and go to
-# the C library.  Without a destructor nobody reads its argument: it holds the offset of the data
-# in a page.  (If all data began at the same offset, processors would take writes to one block for
-# writes to another.)  Behind the header stands the size class, counted from one; there are four
-# classes to a power of two.  A block that is kept has the next one in place of the count.
-LEAST = 14  # the logarithm of the smallest block that is kept
-GREATEST = 47  # that of what nobody has; there are no classes beyond
-CLASSES = 4 * (GREATEST + 2 - LEAST)
-SLACK = 32 << 20
-WINDOW = 1 << 14  # so many blocks are asked for before older demand is forgotten
+# A block begins with the header of Numba's runtime (`NRT_MemInfo`): reference count, destructor,
+# its argument, data, size and external allocator.  Pooled blocks name the allocator below, so that
+# Numba's runtime returns them here, too; small blocks name none and are freed by the C library.
+# There is no destructor, so its argument is unused: it holds the offset of the data in a page.  (If
+# all data began at the same offset in a page, processors would suffer from 4K aliasing: a write to
+# one block would be taken for a write to another.)  Behind the header is the size class, counted
+# from one; there are four classes per power of two.  A block in the pool has the pointer to the
+# next one in place of the reference count.
+LEAST = 14  # log2 of the smallest pooled block
+MAX_REQUEST_LOG2 = 47  # log2 of the size from which on requests fail; there are no larger classes
+CLASSES = 4 * (MAX_REQUEST_LOG2 + 2 - LEAST)
+SLACK = 32 << 20  # bytes that the pool may hold beyond the recent peak and an eighth of it
+WINDOW = 1 << 14  # number of requests after which an older peak is forgotten
 
-_STATE = ("in_use", "kept", "most", "recent", "asked")
+_COUNTERS = ("in_use", "kept", "most", "recent", "asked")
 
 TEXT = """
-@s2s.runtime.block_pool = global [5 x i64] zeroinitializer
+@s2s.memory = global [5 x i64] zeroinitializer
 @lock = internal global i8* null
 @heads = internal global [CLASSES x i8*] zeroinitializer
 @stamps = internal global [CLASSES x i64] zeroinitializer
-@in_use = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.runtime.block_pool, i64 0,
-i64 0)
-@kept = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.runtime.block_pool, i64 0, i64
-1)
-@most = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.runtime.block_pool, i64 0, i64
-2)
-@recent = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.runtime.block_pool, i64 0,
-i64 3)
-@asked = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.runtime.block_pool, i64 0,
-i64 4) declare i8* @malloc(i64) declare void @free(i8*) declare i8* @PyThread_allocate_lock()
-declare i32 @PyThread_acquire_lock(i8*, i32) declare void @PyThread_release_lock(i8*) declare i64
-@llvm.ctlz.i64(i64, i1) declare i64 @llvm.umax.i64(i64, i64)
+@in_use = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.memory, i64 0, i64 0)
+@kept = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.memory, i64 0, i64 1)
+@most = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.memory, i64 0, i64 2)
+@recent = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.memory, i64 0, i64 3)
+@asked = internal alias i64, getelementptr ([5 x i64], [5 x i64]* @s2s.memory, i64 0, i64 4)
+declare i8* @malloc(i64)
+declare void @free(i8*)
+declare i8* @PyThread_allocate_lock()
+declare i32 @PyThread_acquire_lock(i8*, i32)
+declare void @PyThread_release_lock(i8*)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
 
 define i8* @NRT_Allocate(i64 %size) {
   %memory = call i8* @malloc(i64 %size)
@@ -404,47 +406,47 @@ done:
 
 
 ALLOCATE = "s2s_allocate"
-# What machine code that is entered without Numba takes from here.
+# The symbols that machine code entered without Numba resolves here.
 GIVEN = (
     ALLOCATE, "NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor",
 )  # fmt: skip
-_OURS = ("s2s.runtime.block_pool", "s2s.give_back", "start", "forked")
+_INTERNAL_EXPORTS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 
 @once
 def library() -> Any:
-    """The functions above, loaded."""
+    """The functions above, compiled and linked."""
     import ctypes
 
     text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
-    least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # then every block is small
+    least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # 62: every block is small
     text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << least))
-    text = text.replace("MOST", str(1 << GREATEST))
+    text = text.replace("MOST", str(1 << MAX_REQUEST_LOG2))
     text = text.replace("OCTAVE", str(LEAST - 1)).replace("SHIFT", str(LEAST - 3))
     names = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
     python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
     }
-    made = jit_link.runtime(text, (*GIVEN, *_OURS), python, care=False)
+    made = jit_link.runtime(text, (*GIVEN, *_INTERNAL_EXPORTS), python, care=False)
     start, forked = (ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "forked"))
     start()
     if hasattr(os, "register_at_fork"):
-        # The lock is not held meanwhile: whatever Python does then may give blocks back.
+        # The lock is not held during the fork: Python may free blocks meanwhile.
         os.register_at_fork(after_in_child=forked)
     return made
 
 
 @once
 def offer() -> None:
-    """Tells LLVM of the function that allocates arrays."""
+    """Register the allocation function as an LLVM symbol."""
     import llvmlite.binding as llvm
 
     llvm.add_symbol(ALLOCATE, library()[ALLOCATE])
 
 
 def release_memory() -> None:
-    """Gives the memory that compiled functions keep for their next calls back to the system."""
+    """Return to the system the memory that compiled functions keep for their next calls."""
     import ctypes
 
     if library.kept:
@@ -452,8 +454,8 @@ def release_memory() -> None:
 
 
 def usage() -> dict[str, int]:
-    """In bytes: what blocks are in use and kept, and how much was in use at once; and how many
-    were asked for."""
+    """Counters of the pool: bytes in use, bytes kept, the recent peaks of bytes in use (`most`,
+    `recent`), and the number of requests (`asked`)."""
     import ctypes
 
-    return dict(zip(_STATE, (ctypes.c_int64 * 5).from_address(library()["s2s.runtime.block_pool"])))
+    return dict(zip(_COUNTERS, (ctypes.c_int64 * 5).from_address(library()["s2s.memory"])))

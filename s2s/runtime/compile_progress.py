@@ -12,12 +12,12 @@ import threading
 import time
 from types import TracebackType
 
-DELAY = 1.0
-PERIOD = 0.2
+DELAY = 1.0  # seconds before the line is shown
+PERIOD = 0.2  # seconds between updates
 
 
 class Progress:
-    """`with Progress("loss") as p: p.stage("compiling"); …`"""
+    """Context manager that shows the line: `with Progress("loss") as p: p.stage("compiling"); …`"""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -58,6 +58,7 @@ class Progress:
 
 
 def wanted() -> bool:
+    """Whether the line is to be shown: by `S2S_PROGRESS`, or on a terminal."""
     setting = os.environ.get("S2S_PROGRESS")
     if setting:
         return setting != "0"
@@ -71,5 +72,5 @@ def _put(text: str) -> None:
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):  # progress is never worth an error
+    except (OSError, ValueError, AttributeError):  # a failure to show progress is ignored
         pass

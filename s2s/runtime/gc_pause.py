@@ -1,8 +1,8 @@
 """Pauses Python's garbage collector while the compiler runs.
 
-A translation makes many small objects and few cycles; looking through them again and again
-takes a quarter of its time.  What it leaves behind is looked through once, for Python would do so
-for the youngest objects, and soon after for the same objects as the next younger ones.
+A translation allocates many small objects and few cycles; repeated collections take a quarter of
+its time.  The objects that are left are collected once at the end, as generations 0 and 1 together:
+Python would collect the youngest generation, and soon after the same objects as the next one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """What is imported meanwhile stays, so that nobody need look through it: it counts as old."""
+    """Move the objects of modules imported meanwhile to the oldest generation: they stay alive, so
+    collecting them is useless."""
     before = len(sys.modules)
     yield
-    # Nothing but this tells Python so; objects that a program has frozen would be thawed.
+    # freeze and unfreeze is the only way to do so.  It would unfreeze objects that a program froze.
     if len(sys.modules) > before and hasattr(gc, "freeze") and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
@@ -26,6 +27,7 @@ def importing() -> Iterator[None]:
 
 @contextmanager
 def paused() -> Iterator[None]:
+    """Disable the garbage collector inside the block."""
     before = gc.isenabled()
     gc.disable()
     try:

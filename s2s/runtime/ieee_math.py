@@ -1,8 +1,8 @@
-"""Python numbers with the arithmetic of compiled code: inf and nan instead of exceptions.
+"""Python floats with IEEE 754 arithmetic as in compiled code: inf and nan instead of exceptions.
 
 `Real` is a Python float (weak in NumPy's promotion) whose division, powers and remainders
-follow IEEE 754; `math` is a stand-in for the module of that name.  `backend="python"` runs
-the readable source with them, so that it gives what the compiled code gives.
+follow IEEE 754; `math` replaces the module of that name.  `backend="python"` runs the
+readable source with them, so that its results are those of compiled code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Real(float):
 
 
 def plain(value: Any) -> Any:
-    """The value as NumPy is to see it: NumPy takes only true Python floats for weak ones."""
+    """The value with `Real` converted to float: only true Python floats are weak in NumPy's
+    promotion."""
     if type(value) is Real:
         return float(value)
     if type(value) in (tuple, list):
@@ -41,7 +42,8 @@ def _wrap(value: Any) -> Any:
 
 
 def _binary(name: str, compute: Callable[[Any, Any], Any]) -> None:
-    """Defines an operator and its reflection; partners that are no Python numbers decide."""
+    """Define an operator and its reflection.  For operands that are no Python scalars they return
+    NotImplemented."""
 
     def forward(self: Real, other: Any) -> Any:
         if type(other) not in (Real, float, int, bool):
@@ -107,7 +109,8 @@ def _log(x: Any, base: Any = None) -> Real:
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Functions NumPy lacks: a pole or an overflow gives inf, another bad argument nan."""
+    """A function that NumPy lacks, without exceptions: inf at a pole or on overflow, nan for other
+    arguments outside the domain."""
 
     def call(*args: Any) -> Any:
         try:

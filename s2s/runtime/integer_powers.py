@@ -1,8 +1,8 @@
-"""Integer powers of floats, as functions that LLVM calls.
+"""Integer powers of floats: the compiler-rt functions `__powidf2` and `__powisf2`.
 
 LLVM turns `pow(x, float(n))` with an `n` of 32 bits or less into `llvm.powi`, and that into a call
-of `__powidf2` or `__powisf2`.  These belong to the run-time library of a C compiler, which a
-process need not have loaded: LLVM ends the process then.  Here they are `pow` and `powf`.
+of `__powidf2` or `__powisf2`.  These belong to the run-time library of a C compiler, which need not
+be loaded in the process; LLVM aborts the process then.  Here they are defined by `pow` and `powf`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMES = ("__powidf2", "__powisf2")
 
 @once
 def offer() -> None:
-    """Tells LLVM where the functions are."""
+    """Register the functions as LLVM symbols."""
     import llvmlite.binding as llvm
 
     library = jit_link.runtime(_TEXT, _NAMES)

@@ -1,9 +1,9 @@
-"""Functions in LLVM's language or as object code, loaded into this process; their machine code is
-kept in the cache.
+"""JIT linking: functions given as LLVM IR or object code are compiled, cached and linked into the
+process.
 
-These are what kernels of every back end call and no library offers: memory
-(`s2s.runtime.block_pool`), products of matrices (`s2s.codegen.gemm_library`), integer powers
-(`s2s.runtime.integer_powers`) and threads (`s2s.runtime.thread_pool`).
+Kernels of all back ends call such functions: memory (`runtime/block_pool.py`), matrix products
+(`codegen/gemm_library`), integer powers (`runtime/integer_powers.py`) and threads
+(`runtime/thread_pool.py`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .locks import compiler_lock
 
 PARALLEL_FOR = "s2s_parallel_for"
 GEMM = "numba_xxgemm"
-ROUTINE = "s2s.routine."  # how the names of routines (`codegen.external_routines`) begin
+ROUTINE = "s2s.routine."  # prefix of the symbols of routines (`codegen/external_routines.py`)
 _BLAS = "s2s.blas"
 
 
 @dataclass(frozen=True)
 class Code:
-    """Object code of a kernel or routine.  `symbols` are the functions that it calls and does not
-    have; `links` are the addresses its table is to hold, in order (`s2s.backends.native`)."""
+    """Object code of a kernel or routine.  `symbols` are its undefined symbols; `links` are the
+    symbols whose addresses its table holds, in order (`s2s.backends.native`)."""
 
     object: bytes
     links: tuple[str, ...]
@@ -36,7 +36,7 @@ class Code:
 
 
 class Unlinkable(Exception):
-    """Machine code that calls something that this process does not have."""
+    """Machine code with a symbol that cannot be resolved in this process."""
 
 
 # ---------------------------------------------------------------- LLVM
@@ -44,6 +44,7 @@ class Unlinkable(Exception):
 
 @once
 def engine() -> Any:
+    """The LLJIT engine of the process."""
     import llvmlite.binding as llvm
 
     return immortal(llvm.create_lljit_compiler(_machine()))
@@ -58,12 +59,12 @@ def _machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
-_libraries = itertools.count(1)
+_library_numbers = itertools.count(1)
 
 
 def link(code: bytes, exports: tuple[str, ...], given: dict[str, int]) -> Any:
-    """Object code, loaded for good: a library with the addresses of what it `exports`.  The symbols
-    it needs are `given`, or found in the process."""
+    """Link object code; it is never unloaded.  Returns a library with the addresses of its
+    `exports`.  Undefined symbols are resolved from `given` or from the process."""
     import llvmlite.binding as llvm
 
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
@@ -71,11 +72,12 @@ def link(code: bytes, exports: tuple[str, ...], given: dict[str, int]) -> Any:
         builder.import_symbol(name, address)
     for name in exports:
         builder.export_symbol(name)
-    return immortal(builder.link(engine(), f"s2s.{next(_libraries)}"))
+    return immortal(builder.link(engine(), f"s2s.{next(_library_numbers)}"))
 
 
 def immortal(thing: Any) -> Any:
-    """Never freed: an array may outlive everything, and the code that frees it must be there."""
+    """Keep an object alive until the process ends: an array may outlive all Python objects, and the
+    code that frees it must still be loaded."""
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
@@ -83,7 +85,7 @@ def immortal(thing: Any) -> Any:
 
 
 def prepare_numba() -> None:
-    """Numba tells LLVM of its functions when it is asked for a target."""
+    """Initialise Numba's runtime, which registers its functions as LLVM symbols."""
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
 
@@ -94,8 +96,9 @@ def prepare_numba() -> None:
 def runtime(
     text: str, names: tuple[str, ...], given: dict[str, int] | None = None, care: bool = True
 ) -> Any:
-    """Functions and variables in LLVM's language, loaded; their machine code is kept.  What they
-    need is `given`, or found in the process.  Without `care` it takes less time to compile them."""
+    """Compile and link functions and variables given as LLVM IR; their object code is cached.
+    Undefined symbols are resolved from `given` or from the process.  Without `care`, few passes
+    run, which shortens compile time."""
     import llvmlite.binding as llvm
 
     def compiled() -> bytes:
@@ -107,7 +110,7 @@ def runtime(
 def library(
     key: str, compiled: Callable[[], bytes], names: tuple[str, ...], given: dict[str, int] | None
 ) -> Any:
-    """The same of machine code, which is made if none is kept under the key."""
+    """Link object code that is cached under `key`, or else made by `compiled`."""
     path = store.directory() / f"runtime_{store.digest(store.platform_key(), key)}"
     code = store.fetch(path)
     if code is None:
@@ -131,7 +134,7 @@ def _optimised(module: Any, care: bool) -> Any:
 
 # ---------------------------------------------------------------- routines
 
-_routines: dict[Any, Code] = {}  # by the file that keeps it
+_routines: dict[Any, Code] = {}  # by the path of the cache entry
 
 
 def keep_routine(name: str, code: Code) -> None:
@@ -141,7 +144,7 @@ def keep_routine(name: str, code: Code) -> None:
 
 
 def routine_code(name: str) -> Code | None:
-    """The object code of a routine, if it is kept."""
+    """The cached object code of a routine, or None."""
     path = _routine_path(name)
     if path not in _routines:
         code = store.fetch(path)
@@ -157,7 +160,7 @@ def _routine_path(name: str) -> Any:
 
 # ---------------------------------------------------------------- BLAS
 
-# BLAS is that of NumPy, which is there already; it wants addresses of 64-bit integers.
+# The BLAS of NumPy is used, which is loaded already; it takes sizes as pointers to 64-bit integers.
 _GEMM_TEXT = """
 @s2s.blas = global [4 x i8*] zeroinitializer
 define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %alpha, i8* %a,
@@ -198,7 +201,7 @@ define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %
 
 @once
 def numpy_gemm() -> int:
-    """The address of the function above; 0 if NumPy's BLAS is not to be had."""
+    """The address of the function above; 0 if NumPy's BLAS is not accessible."""
     import ctypes
 
     found = _blas()
@@ -210,7 +213,7 @@ def numpy_gemm() -> int:
 
 
 def blas() -> int:
-    """The address of BLAS's product behind `GEMM`: NumPy's, or the one Numba finds."""
+    """The address of `GEMM`, the product of NumPy's BLAS, or of the BLAS that Numba finds."""
     import llvmlite.binding as llvm
 
     if found := numpy_gemm():
@@ -222,15 +225,16 @@ def blas() -> int:
 
 
 def _blas() -> list[int]:
-    """sgemm, dgemm, cgemm and zgemm of NumPy, if they are to be had with 64-bit integers."""
+    """The addresses of NumPy's sgemm, dgemm, cgemm and zgemm with 64-bit integers; empty if they
+    are not exported."""
     import ctypes
 
     try:
         numpy = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     except (OSError, AttributeError):
         return []
-    for spelling in ("scipy_{}gemm_64_", "{}gemm_64_"):
-        found = [getattr(numpy, spelling.format(letter), None) for letter in "sdcz"]
+    for pattern in ("scipy_{}gemm_64_", "{}gemm_64_"):
+        found = [getattr(numpy, pattern.format(letter), None) for letter in "sdcz"]
         if all(found):
             return [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found]  # type: ignore[arg-type]
     return []

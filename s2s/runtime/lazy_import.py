@@ -1,4 +1,4 @@
-"""Modules that are loaded when something of them is asked for."""
+"""Lazy import: a module is loaded on its first attribute access."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 def later(name: str) -> ModuleType:
-    """A module by its name; one that nobody has imported yet is loaded when it is looked at."""
+    """A module by name; if it is not imported yet, it is loaded on first attribute access."""
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.find_spec(name)

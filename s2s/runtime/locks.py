@@ -1,22 +1,23 @@
 """The locks of s2s and their order.
 
-1. `lock`: a function is translated, and the table of its specialisations changes.
-2. `loading`: machine code is made or loaded.
-3. Numba's compiler lock: the same, once Numba has been imported.  Numba holds it whenever it
-   compiles, so it may be held by a user's thread before any of ours.
+1. `lock`: held while a function is translated or the table of its specialisations changes.
+2. `loading`: held while machine code is compiled or loaded.
+3. Numba's compiler lock: as 2, once Numba has been imported.  Numba holds it whenever it compiles,
+   so a user's thread may hold it before it takes any lock of s2s.
 
-A thread takes them in this order only; it may leave out any of them, and take again what it
-already holds.  Numba calls s2s while it compiles a user's function that calls ours: that thread
-holds the third lock, and takes neither of the others.  Numba makes its target under a lock of its
-own, and takes the compiler lock meanwhile; so that lock comes before the third, and `compiler_lock`
-makes the target first.  Machine code in the cache is loaded without importing Numba, which takes
-a second; so the third lock alone would not do.
+A thread acquires them in this order only.  It may skip any of them, and may re-acquire those it
+holds.  Numba calls s2s while it compiles a user's function that calls an s2s function: that thread
+holds the third lock and acquires neither of the others.  Numba creates its target under a lock of
+its own and acquires the compiler lock meanwhile; so that lock comes before the third, and
+`compiler_lock` creates the target first.  Cached machine code is loaded without importing Numba,
+which takes a second; so the third lock alone would not suffice.
 
-What is computed while one of these is held must not wait for a lock that a thread may hold while
-it waits for a later one.  So properties are kept by `transforms.lazy`, which has no lock.  Locks
-that are held while nothing else is waited for (the start of the thread pool, LLVM's) come last.
+Code that runs while one of these is held must not wait for a lock that another thread may hold
+while that thread waits for a later one.  So lazy properties use `transforms/ir/lazy.py`, which has
+no lock.  Leaf locks, under which no other lock is acquired (the start of the thread pool, LLVM's),
+come last.
 
-With `S2S_CHECK_LOCKS=1`, as in all tests, taking a lock out of order is an error.
+With `S2S_CHECK_LOCKS=1`, as in all tests, acquiring a lock out of order is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ CHECKED = os.environ.get("S2S_CHECK_LOCKS", "") not in ("", "0")
 
 
 class OrderedLock:
-    """A re-entrant lock; `later` are those that must not be held by a thread that takes it."""
+    """A re-entrant lock.  A thread that acquires it must not hold any of the locks `later`."""
 
     def __init__(self, *later: OrderedLock) -> None:
         self.later = later
@@ -49,7 +50,7 @@ class OrderedLock:
         self.inner.release()
 
     def is_held(self) -> bool:
-        """By this thread."""
+        """Whether this thread holds the lock."""
         return self.inner._is_owned()
 
     def __enter__(self) -> None:
@@ -68,21 +69,21 @@ def compiler_lock() -> Any:
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
-    assert cpu_target.target_context is not None  # made before the lock is taken
+    assert cpu_target.target_context is not None  # created before the lock is acquired
     return global_compiler_lock
 
 
 def is_compiling() -> bool:
     """Whether this thread holds Numba's compiler lock."""
     module = sys.modules.get("numba.core.compiler_lock")
-    # Without the lock, another thread is in the middle of importing the module.
+    # If the attribute is missing, another thread is still importing the module.
     numba: Any = getattr(module, "global_compiler_lock", None)
     return numba is not None and numba.is_locked()
 
 
 @contextmanager
 def making(backend: str) -> Iterator[None]:
-    """Held while a kernel is made."""
+    """Hold the locks for compiling or loading a kernel."""
     if backend in ("loops", "python"):
         with lock:
             yield
@@ -90,34 +91,36 @@ def making(backend: str) -> Iterator[None]:
         yield
     else:
         with loading, ExitStack() as stack:
-            _kernels.append(stack)
+            _making_stacks.append(stack)
             try:
                 if "numba" in sys.modules:
                     hold_compiler_lock()
                 yield
             finally:
-                _kernels.pop()
+                _making_stacks.pop()
 
 
-_kernels: list[ExitStack] = []  # what `making` holds, in the thread that holds `loading`
+_making_stacks: list[
+    ExitStack
+] = []  # the locks that `making` holds, in the thread that holds `loading`
 
 
 def hold_compiler_lock() -> None:
-    """Takes Numba's compiler lock, until the kernel that this thread is making is made.  Called
-    before Numba is asked for anything; it may be what imports Numba."""
+    """Acquire Numba's compiler lock until `making` ends in this thread.  Called before any use of
+    Numba; it may import Numba."""
     numba = compiler_lock()
     if loading.is_held() and not numba.is_locked():
-        _kernels[0].enter_context(numba)
+        _making_stacks[0].enter_context(numba)
 
 
 # ---------------------------------------------------------------- forks
 
-# All locks are held across a fork, so that the child inherits none from a thread it does not have.
-# Handlers run before a fork in the reverse order of their registration, each taking its locks.
-# `logging` has one, too, and its lock is needed to import Numba: it is imported above, so that
-# ours are taken first.  Of other libraries nothing is known, so that waiting has an end; what
-# could not be taken is a new lock in the child.
-PATIENCE = 10.0  # seconds
+# All locks are held across a fork, so that the child inherits none that is held by a thread it does
+# not have.  Handlers run before a fork in the reverse order of their registration, each acquiring
+# its locks.  `logging` has a handler, too, and its lock is needed to import Numba: it is imported
+# above, so that the locks of s2s are acquired first.  The locks of other libraries are unknown, so
+# the wait has a timeout; a lock that could not be acquired is replaced by a new one in the child.
+FORK_TIMEOUT = 10.0  # seconds
 _held_by_fork: list[tuple[list[Any], list[Any]]] = []
 
 
@@ -127,7 +130,7 @@ def _before_fork() -> None:
 
     def take(one: Any) -> None:
         plain = one if isinstance(one, OrderedLock) else one._lock
-        if plain.acquire(timeout=PATIENCE):
+        if plain.acquire(timeout=FORK_TIMEOUT):
             held.append(plain)
         else:
             missed.append(one)
@@ -135,7 +138,7 @@ def _before_fork() -> None:
     if not is_compiling():
         take(lock)
         take(loading)
-    # Looked up only now: while this thread waited, another may have imported Numba.
+    # Looked up only now: another thread may have imported Numba in the meantime.
     module = sys.modules.get("numba.core.compiler_lock")
     if (numba := getattr(module, "global_compiler_lock", None)) is not None:
         take(numba)
@@ -143,7 +146,7 @@ def _before_fork() -> None:
 
 
 def _after_fork(in_child: bool) -> None:
-    # Nothing is held if this module was imported while the fork had begun already.
+    # Nothing is held if this module was imported after the fork had begun.
     held, missed = _held_by_fork.pop() if _held_by_fork else ([], [])
     for one in reversed(held):
         one.release()

@@ -1,7 +1,8 @@
-"""Write a file that the user named.
+"""Atomic writing of a file that the user named.
 
-A plain file is written beside its place and moved there when it is complete: whatever happens in
-between, the old file stays.  A link is followed.  A pipe or device is written to, not replaced.
+A regular file is written under a temporary name in the same directory and renamed when it is
+complete: after an error, the old file is unchanged.  A symbolic link is followed.  A pipe or device
+is written to, not replaced.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ def write(path: str | Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file object; what is written to it is the file's content once the block is left without
-    an error."""
+    """A file object.  The data written to it becomes the content of the file when the block ends
+    without an error."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
         status = None
     if _is_stream(path, status):
         with open(path, "wb") as stream:  # a directory raises IsADirectoryError
-            content = io.BytesIO()  # one can go back in a file, but not in a pipe
+            content = io.BytesIO()  # the caller may seek, which a pipe does not allow
             yield content
             stream.write(content.getbuffer())
         return
@@ -39,7 +40,7 @@ def writing(path: str | Path) -> Iterator[BinaryIO]:
     name = target.with_name(f".{uuid.uuid4().hex}.new")
     try:
         with open(name, "xb") as file:
-            if status is not None:  # whoever may read it, still may
+            if status is not None:  # keep the permissions
                 os.chmod(name, stat.S_IMODE(status.st_mode))
             yield file
             file.flush()
@@ -52,25 +53,26 @@ def writing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _is_stream(path: str | Path, status: os.stat_result | None) -> bool:
-    """Whether a path names something that is no plain file, or a file that a process has open."""
+    """Whether a path names something other than a regular file, or an open file descriptor."""
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     return status is not None and not stat.S_ISREG(status.st_mode)
 
 
 def _destination(path: str | Path) -> Path:
-    """The file that a path leads to, by way of any links."""
+    """The file that a path leads to, with symbolic links resolved."""
     path = Path(path)
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name, too, outlasts a loss of power, where the system can promise that."""
+    """Sync the directory, so that the rename survives a power failure, where the system supports
+    it."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
-        except OSError:  # some file systems cannot; the file itself is complete
+        except OSError:  # some file systems do not support it; the file itself is complete
             pass
         finally:
             os.close(handle)

@@ -1,4 +1,4 @@
-"""Whether arrays, or the elements of one array, share memory."""
+"""Tests whether arrays, or the elements of one array, share memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import numpy as np
 
 
 def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays share memory; True if the exact test takes too long."""
     if not np.may_share_memory(a, b):
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=10_000))  # type: ignore[arg-type]
-    except Exception:  # too hard to tell
+    except Exception:  # the exact test exceeded max_work
         return True
 
 
 def overlaps_itself(a: Any) -> bool:
     """Whether elements of an array may share memory, as in a broadcast or sliding-window view.
-    False for all arrays that indexing, transposing and reshaping give, and for other objects."""
+    False for all results of indexing, transposing and reshaping, and for other objects."""
     if not isinstance(a, np.ndarray) or a.flags.forc or not a.size:
         return False
     extent = a.itemsize

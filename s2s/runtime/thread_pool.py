@@ -1,12 +1,12 @@
-"""Threads that run the chunks of a loop: `s2s_parallel_for(run, context, count)`.
+"""Thread pool for the chunks of a parallel loop: `s2s_parallel_for(run, context, count)`.
 
-It calls run(context, chunk) for each chunk below `count`, on the calling thread and on those of a
-pool, each taking the next chunk when it has finished one.  A call that finds the pool busy, from
-another thread or from inside a chunk, does all its chunks itself; so does a forked child, which
-has no pool.  Threads that have nothing to do look for work for some microseconds, then sleep.
+It calls run(context, chunk) for each chunk below `count`, on the calling thread and on the threads
+of a pool; each takes the next chunk when it has finished one.  If the pool is busy, with a call
+from another thread or from inside a chunk, the calling thread runs all chunks itself.  So does a
+forked child, which has no pool.  Idle threads spin for some microseconds, then sleep.
 
-The pool's threads are Python's, but never hold the GIL: they stay in the function `work`, which
-sleeps by means of Python's own locks.
+The threads of the pool are Python threads that never hold the GIL: they stay in the function
+`work`, which sleeps on Python's locks.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 from . import jit_link
 
 NAME = jit_link.PARALLEL_FOR
-MOST = 128  # threads
+MAX_THREADS = 128
 
-# `state` is 2**32 while there is something to share, plus the number of the pool's threads that
-# are at it; who opens it waits for that number to become 0 before it lets go of the context.
-# `asleep` tells of each of the pool's threads whether it sleeps, or is about to, at its lock in
-# `beds`; who takes that mark away wakes it.  `never` is a lock that nobody lets go of.
+# `state` is 2**32 while a loop is open, plus the number of pool threads that work on it.  The
+# caller waits for that number to become 0 before it releases the context.  `asleep[i]` is 1 if pool
+# thread i sleeps, or is about to, on its lock `beds[i]`; the thread that clears the flag wakes it.
+# `never` is a lock that is never released.
 _TEXT = """
 %range = type {i64, i64, [6 x i64]}
 @busy = internal global i64 0, align 64
@@ -239,25 +239,25 @@ define internal i1 @open() {
   ret i1 %both
 }
 """
-# What tells a processor that it runs a loop that waits.
+# The spin-wait hint of the processor: declaration and call.
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
-_SPINS = 2000
+_SPINS = 2000  # iterations before a waiting thread sleeps
 
 
 @functools.cache
 def _started() -> Any:
-    """The library; its threads run its code until the process ends."""
+    """Link the library and start its threads, which run until the process ends."""
     import ctypes
 
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(name := platform.machine().lower(), name)
     declare, pause = _PAUSES.get(machine, ("", ""))
     text = _TEXT.replace("DECLARE_PAUSE", declare).replace("PAUSE", pause)
     text = (
-        text.replace("MOST", str(MOST))
-        .replace("PLACES", str(MOST + 1))
+        text.replace("MOST", str(MAX_THREADS))
+        .replace("PLACES", str(MAX_THREADS + 1))
         .replace("SPINS", str(_SPINS))
     )
     locks = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
@@ -268,7 +268,7 @@ def _started() -> Any:
     library = jit_link.runtime(text, (NAME, "reset", "work"), python)
     reset, work = (ctypes.CFUNCTYPE(None)(library[name]) for name in ("reset", "work"))
     reset()
-    for _ in range(min(count(), MOST) - 1):
+    for _ in range(min(count(), MAX_THREADS) - 1):
         threading.Thread(target=work, name="s2s", daemon=True).start()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=reset)
@@ -276,12 +276,12 @@ def _started() -> Any:
 
 
 def count() -> int:
-    """How many threads there are to be, the calling one included: as was asked for, or as many as
-    there are cores that this process may use."""
+    """The number of threads, including the calling one: NUMBA_NUM_THREADS, OMP_NUM_THREADS, or the
+    number of cores that this process may use."""
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
-        asked = os.environ.get(variable, "").partition(",")[0].strip()
-        if asked.isdigit() and int(asked):
-            return int(asked)
+        setting = os.environ.get(variable, "").partition(",")[0].strip()
+        if setting.isdigit() and int(setting):
+            return int(setting)
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -290,22 +290,22 @@ def count() -> int:
 
 @functools.cache
 def _quota() -> int:
-    """How many cores' time a container has, where Linux limits it."""
+    """The CPU quota of the container in cores (Linux cgroups); `MAX_THREADS` without a limit."""
     for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         try:
             words = " ".join((Path("/sys/fs/cgroup") / name).read_text() for name in names)
             quota, period = map(int, words.split())
-        except (OSError, ValueError):  # there is none, or "max"
+        except (OSError, ValueError):  # no such file, or the value "max"
             continue
         if quota > 0 and period > 0:
             return -(-quota // period)
-    return MOST
+    return MAX_THREADS
 
 
 _starting = threading.Lock()
 
 
 def address() -> int:
-    """Of `s2s_parallel_for`; the threads are started when it is first asked for."""
+    """The address of `s2s_parallel_for`; the first call starts the threads."""
     with _starting:
         return _started()[NAME]

@@ -1,9 +1,11 @@
-"""Weights and the state of a training run, on disk: `.npz` or `.safetensors`.
+"""Save and load weights and the state of a training run, as `.npz` or `.safetensors` files.
 
-Start with `weights_and_state.py`.  `object_state.py` finds the arrays of a model or an optimizer;
-`npz.py` and `safetensors.py` read the formats.  Files may come from anywhere: what is malformed, or
-does not fit the model, is refused with a ValueError that names the file.  This folder may import
-`s2s.layers`, `s2s.objects` and `s2s.runtime`.
+Start reading in `weights_and_state.py`, the public functions.  `object_state.py` enumerates the
+state of an object such as an optimizer; `npz.py` and `safetensors.py` read the file formats.
+
+Files are untrusted input: a file that is malformed or does not match the model raises a ValueError
+that names the file, and nothing is changed.  This folder may import `s2s.layers`, `s2s.objects` and
+`s2s.runtime`.
 """
 
 from .weights_and_state import load_state, load_weights, save_state, save_weights

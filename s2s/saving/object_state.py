@@ -1,10 +1,10 @@
-"""The state of an object in plain Python, as arrays by name: the numbers, arrays, Variables and
-random generators in its attributes, in lists and dicts there, and in objects it holds.
+"""The state of a Python object as arrays by name: the scalars, arrays, Variables and random
+generators in its attributes, in lists and dicts there, and in objects that it holds.
 
-    optimizer.steps               a number
-    optimizer.slots['m'][0]       an array, or, with `:variable` behind it, a Variable
+    optimizer.steps               a scalar
+    optimizer.slots['m'][0]       an array, or, with the suffix `:variable`, a Variable
 
-An object may say in `saved_attributes` which of its attributes are its state.
+The attribute `saved_attributes` of an object, if present, lists the attributes that are its state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPAQUE = (Variable, np.ndarray, np.random.Generator, types.FunctionType, types.M
 
 @dataclass
 class Place:
-    """Where a part of the state is held: an attribute of an object, or an item of a container."""
+    """The location of a part of the state: an attribute of an object, or an item of a container."""
 
     holder: Any
     key: Any
@@ -53,7 +53,8 @@ class Place:
 
 
 def save(owner: Any, name: str, apart: set[int]) -> dict[str, Any]:
-    """The state of an object; `apart` are the ids of Variables that are saved elsewhere."""
+    """The state of an object as arrays by name, with the prefix `name`.  `apart` are the ids of
+    Variables to exclude, because they are saved as weights."""
     found: dict[str, Any] = {}
     for label, place in _places(owner, name, apart):
         value = place.get()
@@ -67,9 +68,9 @@ def save(owner: Any, name: str, apart: set[int]) -> dict[str, Any]:
 
 
 def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> list[Change]:
-    """Sets the attributes and items of an object; what is not there yet in its lists and dicts is
-    made.  Returns the changes of Variables and generators that remain to be made.  They are
-    checked, so that they do not fail."""
+    """Set the attributes and items of an object; missing items of lists and dicts are created.
+    Returns the pending changes of Variables and generators.  They are validated, so that they
+    cannot fail when they are made."""
     places = dict(_places(owner, name, apart))
     changes: list[Change] = []
     for label, array in arrays.items():
@@ -97,8 +98,8 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> list
 
 @contextlib.contextmanager
 def restoring(owners: list[Any], apart: set[int]) -> Iterator[None]:
-    """Puts back the attributes of objects, and the items of lists and dicts in them, if the block
-    raises.  The contents of arrays are left alone."""
+    """Restore the attributes of objects, and the items of lists and dicts in them, if the block
+    raises.  The contents of arrays are not restored."""
     holders: dict[int, Any] = {id(owner): owner for owner in owners}
     for owner in owners:
         for _, place in _places(owner, "", apart):
@@ -122,7 +123,7 @@ def _restore(holder: Any, old: Any) -> None:
     elif isinstance(holder, dict):
         holder.clear()
         holder.update(old)
-    else:  # one by one, as changes of attributes are announced
+    else:  # by setattr, because attribute changes notify compiled steps
         for name in [n for n in vars(holder) if n not in old]:
             delattr(holder, name)
         for name, value in old.items():
@@ -135,14 +136,15 @@ def _is_assignable(variable: Variable, array: Any) -> bool:
 
 
 def _parsed(label: str) -> tuple[str, str | None]:
+    """Split a label into the name and the kind: variable, generator or None."""
     match = KIND.fullmatch(label)
-    if match is None:  # a line break in it
+    if match is None:  # the label contains a line break
         raise ValueError(f"{label!r} is no name of a part of a state")
     return match[1], match[2]
 
 
 def _fits(old: Any, array: Any) -> bool:
-    """Whether an array can take the place of a value: of a number, an array, or of nothing."""
+    """True if an array can replace `old`: a scalar (by an array of rank 0), an array, or None."""
     if array.dtype.kind not in "biufc":
         return False
     if isinstance(old, (int, float, complex, np.generic)):
@@ -151,13 +153,14 @@ def _fits(old: Any, array: Any) -> bool:
 
 
 def _like(old: Any, array: Any) -> Any:
+    """The saved array as a value of the kind of `old`: array, NumPy scalar or Python scalar."""
     if isinstance(old, np.ndarray) or array.ndim:
         return np.array(array)
     return array[()] if isinstance(old, np.generic) else array.item()
 
 
 def _new_place(label: str, places: dict[str, Place]) -> Place | None:
-    """An item that a list or a dict does not have yet."""
+    """The location of a new item of an existing list or dict, or None."""
     match = ITEM.fullmatch(label)
     holder = places[match[1]].get() if match and match[1] in places else None
     if match is None or not isinstance(holder, (list, dict)):
@@ -170,7 +173,7 @@ def _new_place(label: str, places: dict[str, Place]) -> Place | None:
 
 
 def _places(owner: Any, name: str, apart: set[int]) -> Iterator[tuple[str, Place]]:
-    """Every attribute and item, containers before what they hold."""
+    """Every attribute and item with its label, in preorder: containers before their contents."""
     names = getattr(owner, "saved_attributes", None) or list(vars(owner))
     for attribute in names:
         yield from _inside(Place(owner, attribute), f"{name}.{attribute}", apart)
@@ -205,7 +208,7 @@ def _check_key(label: str, key: Any) -> None:
 
 
 def generator_state(generator: np.random.Generator) -> Any:
-    """As bytes of JSON."""
+    """The state of a generator as an array of JSON bytes."""
     text = json.dumps(generator.bit_generator.state, default=np.ndarray.tolist)
     return np.frombuffer(text.encode(), "u1")
 
@@ -215,7 +218,8 @@ def set_generator(generator: np.random.Generator, state: Any) -> None:
 
 
 def change_of_generator(generator: np.random.Generator, state: Any) -> Change:
-    """Sets the state of a generator when it is called; it is checked before."""
+    """A function that sets the state of a generator.  The state is validated here, so that the
+    function cannot fail."""
     try:
         saved = json.loads(state.tobytes().decode())
     except (ValueError, RecursionError) as error:
@@ -229,12 +233,13 @@ def change_of_generator(generator: np.random.Generator, state: Any) -> Change:
     return partial(setattr, generator.bit_generator, "state", _as_in(now, saved))
 
 
-# The largest values of numbers in states.  NumPy uses positions without checking them.
+# Maximum values of integers in generator states.  NumPy does not check positions before use.
 LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
 
 
 def _as_in(now: Any, saved: Any, name: str = "") -> Any:
-    """What was saved, with arrays for lists; it must be built like the state of now."""
+    """The saved state, with lists converted to arrays.  It must have the structure of the current
+    state `now`."""
     if isinstance(now, dict) and isinstance(saved, dict) and saved.keys() == now.keys():
         return {k: _as_in(now[k], v, k) for k, v in saved.items()}
     if isinstance(now, np.ndarray) and isinstance(saved, list):

@@ -1,8 +1,8 @@
-"""The safetensors format: the length of a header, the header (JSON: dtype, shape and place of each
-array), the bytes of the arrays.  https://huggingface.co/docs/safetensors
+"""The safetensors format: the length of the header, the header (JSON: dtype, shape and offsets of
+each array), the bytes of the arrays.  https://huggingface.co/docs/safetensors
 
-The reader takes a file from anywhere.  It accepts only what the format allows: each byte after
-the header belongs to exactly one array, and an array has the bytes of its shape and dtype.
+The file is untrusted input.  The reader accepts only what the format allows: each byte after the
+header belongs to exactly one array, and each array has the size of its shape and dtype.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ DTYPES = {
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 METADATA = "__metadata__"
 FIELDS = {"dtype", "shape", "data_offsets"}
-LARGEST_HEADER = 100_000_000  # bytes; the limit of the library
+LARGEST_HEADER = 100_000_000  # bytes; the limit of the safetensors library
 LARGEST_SIZE = 2**63 - 1
-MAX_RANK = 64  # of arrays in NumPy
+MAX_RANK = 64  # maximum rank of NumPy arrays
 
 
 def dumps(arrays: dict[str, Any]) -> bytes:
+    """The contents of a file with the given arrays."""
     header: dict[str, Any] = {}
     parts: list[bytes] = []
     end = 0
@@ -67,16 +68,16 @@ def loads(content: bytes) -> dict[str, Any]:
 
 
 def _header(text: bytes) -> dict[str, Any]:
-    """The entries of a header by name, each of them still to be checked."""
+    """The entries of the header by name; the entries are not validated yet."""
     if not text.startswith(b"{"):
         raise ValueError("this is no safetensors file: its header is no JSON object")
     try:
         header = json.loads(
-            text.decode("utf-8"),  # json would guess at other encodings
+            text.decode("utf-8"),  # given bytes, json would detect other encodings
             object_pairs_hook=_without_duplicates,
             parse_int=_natural_number,
-            parse_float=_no_number,
-            parse_constant=_no_number,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
         )
     except RecursionError:
         raise ValueError("the header of this safetensors file is nested too deeply") from None
@@ -99,18 +100,18 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _natural_number(text: str) -> int:
     if text.startswith("-") or len(text) > 20 or int(text) > LARGEST_SIZE:
-        _no_number(text)
+        _refuse_number(text)
     return int(text)
 
 
-def _no_number(text: str) -> NoReturn:
+def _refuse_number(text: str) -> NoReturn:
     raise ValueError(
         f"the header has the number {text[:40]}: sizes are natural numbers below 2**63"
     )
 
 
 def _is_text(text: str) -> bool:
-    """Whether UTF-8 can express it; JSON can also write halves of characters."""
+    """True if the text is encodable as UTF-8.  JSON can also express lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -119,7 +120,7 @@ def _is_text(text: str) -> bool:
 
 
 def _place(name: str, entry: Any) -> tuple[np.dtype[Any], list[int], tuple[int, int]]:
-    """The dtype and shape of an array, and where its bytes begin and end."""
+    """The dtype and shape of an array, and the start and end offsets of its bytes."""
     if not _is_text(name) or not isinstance(entry, dict) or entry.keys() != FIELDS:
         raise ValueError(
             f"the entry of {name!r} in the header does not consist of {sorted(FIELDS)}"
@@ -144,7 +145,8 @@ def _are_sizes(value: Any) -> bool:
 
 
 def _check_order(places: dict[str, Any], size: int) -> None:
-    """Each byte belongs to one array: none is missing, shared, or left over."""
+    """Raise ValueError unless each byte belongs to exactly one array: no gaps, overlaps or
+    trailing bytes."""
     end = 0
     for name, (_, _, (start, stop)) in sorted(places.items(), key=lambda item: item[1][2]):
         if start != end:

@@ -1,7 +1,7 @@
-"""Weights and the state of a training run, on disk.
+"""Save and load weights and the state of a training run.
 
-Files may come from anywhere: what is malformed, or does not fit the model, is refused with a
-ValueError that names the file."""
+Files are untrusted input: a file that is malformed or does not match the model raises a ValueError
+that names the file."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from .object_state import change_of_generator, generator_state
 
 
 def save_weights(layer: Any, path: str | Path) -> None:
-    """All weights of a layer or model, as `.npz`, or `.safetensors` if that is the path's end."""
+    """Save all weights of a layer or model, as `.npz`, or as `.safetensors` if the path has that
+    suffix."""
     must_be_built(layer)
     _write(path, _numbered(layer.weights))
 
 
 def load_weights(layer: Any, path: str | Path) -> None:
-    """Weights that were saved; the model must have been built with the same shapes."""
+    """Load saved weights; the model must be built with the same shapes."""
     must_be_built(layer)
-    _make(_assignments(layer.weights, _read(path), str(path)))
+    _apply_changes(_assignments(layer.weights, _read(path), str(path)))
 
 
 def save_state(path: str | Path, *, model: Any, optimizer: Any = None, **more: Any) -> None:
-    """All that a run needs to go on: weights, the state of the optimizer (counters, rates, slots),
-    the random generators of layers, and further numbers, arrays and generators by name.  `model`
-    and `optimizer` may be lists."""
+    """Save everything that a run needs to resume: weights, the state of the optimizer (counters,
+    rates, slots), the random generators of layers, and further scalars, arrays and generators by
+    name.  `model` and `optimizer` may be lists."""
     arrays: dict[str, Any] = {}
     weights: list[Variable] = []
     for prefix, one in _several("", model):
@@ -60,9 +61,9 @@ def save_state(path: str | Path, *, model: Any, optimizer: Any = None, **more: A
 def load_state(
     path: str | Path, *, model: Any, optimizer: Any = None, **generators: np.random.Generator
 ) -> dict[str, Any]:
-    """Brings a run back to where it was saved; returns the further numbers and arrays.
-    Generators that were saved by name are given by the same name, and set.  If the file does not
-    fit, nothing is changed."""
+    """Restore the state of a run; return the further scalars and arrays.  Generators that were
+    saved by name are passed by the same name, and set.  If the file does not match, nothing is
+    changed."""
     arrays = _read(path)
     weights: list[Variable] = []
     changes: list[object_state.Change] = []
@@ -85,15 +86,15 @@ def load_state(
                 chosen = _found(arrays, f"{prefix}:variables", path)
                 one.build([weights[k] for k in _checked_positions(chosen, len(weights), path)])
             changes += object_state.load(one, prefix, apart, arrays)
-    _make(changes)
+    _apply_changes(changes)
     return {k[7:]: v[()] for k, v in arrays.items() if k.startswith("number.")}
 
 
-# ---------------------------------------------------------------- what is saved
+# ---------------------------------------------------------------- contents
 
 
 def _several(name: str, objects: Any) -> Iterator[tuple[str, Any]]:
-    """One object, or each of a list, with the beginning of the names of its arrays."""
+    """Each object of a list, or the single object, with the prefix of its array names."""
     if isinstance(objects, (list, tuple)):
         for k, one in enumerate(objects):
             yield f"{name}{k}" if name else f"model{k}.", one
@@ -102,12 +103,12 @@ def _several(name: str, objects: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _numbered(weights: list[Any]) -> dict[str, Any]:
-    """Names may repeat, so weights are counted as well."""
+    """The weights by name, prefixed with their index, because names may repeat."""
     return {f"{k}.{w.name}": w.numpy() for k, w in enumerate(weights)}
 
 
 def _positions(optimizer: Any, positions: dict[int, int]) -> Any:
-    """Which of the models' weights an optimizer knows."""
+    """The indices, among the weights of the models, of the variables of an optimizer."""
     unknown = [v.name for v in optimizer.variables if id(v) not in positions]
     if unknown:
         raise ValueError(
@@ -125,6 +126,7 @@ def _checked_positions(chosen: Any, count: int, path: str | Path) -> list[int]:
 
 
 def _generators(model: Any) -> list[np.random.Generator]:
+    """The random generators of a model and its sublayers."""
     own = [v for v in vars(model).values() if isinstance(v, np.random.Generator)]
     return own + [g for layer in model.sublayers() for g in _generators(layer)]
 
@@ -138,7 +140,7 @@ def _found(arrays: dict[str, Any], name: str, path: str | Path) -> Any:
 def _assignments(
     weights: list[Variable], arrays: dict[str, Any], path: str
 ) -> list[object_state.Change]:
-    """The assignments of saved values to weights, which do not fail."""
+    """The validated assignments of saved values to weights, which cannot fail."""
     values = [_found(arrays, f"{k}.{w.name}", path) for k, w in enumerate(weights)]
     for weight, value in zip(weights, values):
         _check_kind(weight.name, weight.dtype, value.dtype, path)
@@ -150,13 +152,14 @@ def _assignments(
     return [partial(weight.assign, value) for weight, value in zip(weights, values)]
 
 
-def _make(changes: list[object_state.Change]) -> None:
+def _apply_changes(changes: list[object_state.Change]) -> None:
     for change in changes:
         change()
 
 
 def _check_kind(name: str, dtype: Any, saved: Any, path: str) -> None:
-    """Weights are real floats and ints; ints may become floats, but not the other way round."""
+    """Raise ValueError unless a saved dtype can be cast to that of the weight: real floats and
+    integers; integers may become floats, but not the reverse."""
     if saved != dtype and not (saved.kind in "iuf" and np.can_cast(saved, dtype, "same_kind")):
         raise ValueError(f"{name} is {dtype}, and {saved} in {path}: it cannot be a weight")
 
@@ -176,7 +179,8 @@ def _write(path: str | Path, arrays: dict[str, Any]) -> None:
 
 
 def _check_format(path: str | Path) -> str:
-    """The end of a file's name, which says its format; a name without one is that of an `.npz`."""
+    """The suffix of a path, which determines the format; a path without suffix is an `.npz`
+    file."""
     suffix = Path(path).suffix.lower()
     if suffix and suffix not in FORMATS:
         raise ValueError(
@@ -187,7 +191,7 @@ def _check_format(path: str | Path) -> str:
 
 
 def _read(path: str | Path) -> dict[str, Any]:
-    """The arrays of a file.  What is no `.safetensors` file by its name must be an `.npz`."""
+    """The arrays of a file.  A file without the suffix `.safetensors` must be an `.npz` file."""
     with open(path, "rb") as file, _naming(path):
         if Path(path).suffix.lower() == ".safetensors":
             return safetensors.loads(file.read())
@@ -196,7 +200,7 @@ def _read(path: str | Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _naming(path: str | Path) -> Iterator[None]:
-    """Errors about what a file holds say which file it is."""
+    """Prefix the message of a ValueError about the contents of a file with its path."""
     try:
         yield
     except ValueError as error:

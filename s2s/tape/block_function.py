@@ -1,8 +1,8 @@
 """The block of a tape in plain Python, as a function that can be compiled.
 
-The block's statements, unchanged and at their own lines, become the body of a function of the
-names they read.  It has run already: what it prints and sets was printed and set then, so the
-compiled function computes what is asked of the tape and nothing else.
+The block's statements, unchanged and with their own line numbers, become the body of a function of
+the names they read.  The block has already run, with its output and side effects; so the compiled
+function (the replay) computes the result of the query, without those effects.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def find(frame: types.FrameType) -> Block:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a block reads: `given` are parameters, `aliases` second names for some of
-    them, `tapes` those of tapes around it; what is left is looked up like globals."""
+    """The names that a block reads: `given` are parameters, `aliases` pairs of another name and the
+    parameter with the same value, `tapes` the enclosing tapes.  All others are globals."""
 
     given: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...]
@@ -66,8 +66,8 @@ class Names:
 
 @dataclass
 class Outcome:
-    """The tape's own name, what the names of the block stand for, and the numbers and arrays
-    that objects and containers among that hold, with how they are reached."""
+    """The state at the end of a block: the name of the tape, the values of the block's names, and
+    the scalars and arrays inside objects and containers, with their access expressions."""
 
     tape: str
     names: dict[str, Any]
@@ -76,7 +76,7 @@ class Outcome:
 
 @dataclass
 class Block:
-    """`reads` are the names whose values come from outside, `binds` those it binds itself."""
+    """A `with` block: `reads` are its inputs (live-in names), `binds` the names it assigns."""
 
     node: ast.With
     source: Source
@@ -94,20 +94,20 @@ class Block:
     # ---- values
 
     def look(self, frame: types.FrameType) -> World:
-        """What the block is about to read."""
-        seen = _found(self.reads, frame)
+        """The snapshot of the block's inputs."""
+        seen = _lookup_names(self.reads, frame)
         names, world = Names.of(seen), World(seen)
         if names not in self.readers:
             function = self._make(names, (), "return 0.0", None)
             self.readers[names] = Reader(function, Binder(function), "primal", Options(), False)
         reader = self.readers[names]
-        _give_programs(reader.function, seen)
+        _bind_globals(reader.function, seen)
         world.read(reader, tuple(seen[n] for n in names.given))
         return world
 
     def outcome(self, tape: Any, frame: types.FrameType) -> Outcome:
-        """What the block has made of the names in it, as it is now."""
-        place = _found((*self.binds, *self.reads), frame)
+        """The current values of the block's names."""
+        place = _lookup_names((*self.binds, *self.reads), frame)
         names = [i.optional_vars for i in self.node.items]
         own = [n.id for n in names if isinstance(n, ast.Name)]
         name = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
@@ -124,8 +124,9 @@ class Block:
         line: int | None,
         before: tuple[str, ...] = (),
     ) -> tuple[Function, Names]:
-        """The block as a function of the names in `seen` and of `extra`; of the block as far as
-        it has come if it is at a `line`.  What names stood for `before` is `name_before`."""
+        """The block followed by `result`, as a function of the names in `seen` and of `extra`; if
+        the block is at a `line`, only the statements executed so far.  For each name in `before`,
+        `name_before` is bound to its value at entry."""
         names = Names.of(seen)
         names = replace(names, aliases=(*names.aliases, *((f"{n}_before", n) for n in before)))
         key = (names, extra, result, line)
@@ -133,7 +134,7 @@ class Block:
             made = self._make(names, extra, result, line)
             self.questions[key] = Function(made, Options(static=("unconnected",)))
         function = self.questions[key]
-        _give_programs(function._shared.target.function, seen)
+        _bind_globals(function._shared.target.function, seen)
         return function, names
 
     def _make(
@@ -141,18 +142,18 @@ class Block:
     ) -> types.FunctionType:
         block = copy.deepcopy(self.node)
         if line is not None:
-            block.body = self._until(block.body, line) or [_placed("pass", block)]
+            block.body = self._executed_prefix(block.body, line) or [_statement_at("pass", block)]
         given = (*names.given, *extra)
-        before = [_placed(f"{second} = {first}", block) for second, first in names.aliases]
+        before = [_statement_at(f"{second} = {first}", block) for second, first in names.aliases]
         arguments = ast.arguments(
             posonlyargs=[], args=[_at(ast.arg(n), block) for n in given],
             kwonlyargs=[], kw_defaults=[], defaults=[],
         )  # fmt: skip
         inside: ast.stmt = block
         for name in names.tapes:
-            around = _placed(f"with GradientTape(around=True) as {name}: pass", block)
+            around = _statement_at(f"with GradientTape(around=True) as {name}: pass", block)
             around.body, inside = [inside], around
-        body = [*before, inside, _placed(result, block)]
+        body = [*before, inside, _statement_at(result, block)]
         node = _at(ast.FunctionDef("tape_block", arguments, body, []), block)
         if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
             node.type_params = []
@@ -167,8 +168,8 @@ class Block:
         function._s2s_replayed = True
         return function
 
-    def _until(self, body: list[ast.stmt], line: int) -> list[ast.stmt]:
-        """What has run of a block that is at a line now."""
+    def _executed_prefix(self, body: list[ast.stmt], line: int) -> list[ast.stmt]:
+        """The executed prefix of a block that is at a line now."""
         for i, stmt in enumerate(body):
             if not stmt.lineno <= line <= (stmt.end_lineno or stmt.lineno):
                 continue
@@ -181,10 +182,10 @@ class Block:
                 )  # fmt: skip
             if isinstance(stmt, ast.If):
                 inside = stmt.body if line <= (stmt.body[-1].end_lineno or 0) else stmt.orelse
-                if line >= inside[0].lineno:  # the branch that is being run
-                    return [*body[:i], *self._until(inside, line)]
+                if line >= inside[0].lineno:  # the branch that is being executed
+                    return [*body[:i], *self._executed_prefix(inside, line)]
             if isinstance(stmt, ast.With) and line >= stmt.body[0].lineno:
-                stmt.body = self._until(stmt.body, line) or [_placed("pass", stmt)]
+                stmt.body = self._executed_prefix(stmt.body, line) or [_statement_at("pass", stmt)]
                 return body[: i + 1]
             return body[:i]
         return body
@@ -194,36 +195,37 @@ class Block:
 
 
 def is_program(value: Any) -> bool:
-    """Modules, functions and classes are looked up like globals."""
+    """Whether a value is a module, function or class; such names become globals of the replay."""
     return isinstance(
         value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
     )
 
 
-def _holds_nothing(value: Any) -> bool:
-    """Whether there are no values of the user's in it: a program, or what s2s made of one."""
+def _has_no_user_values(value: Any) -> bool:
+    """Whether an object holds no values of the user: a program, or an s2s function."""
     return is_program(value) or hasattr(type(value), "_s2s_mode")
 
 
-def _give_programs(function: types.FunctionType, seen: dict[str, Any]) -> None:
+def _bind_globals(function: types.FunctionType, seen: dict[str, Any]) -> None:
     function.__globals__.update({n: v for n, v in seen.items() if is_program(v)})
 
 
-def _found(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
-    """What names stand for in a frame, as far as they are bound."""
+def _lookup_names(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
+    """The values of names in a frame, as far as they are bound."""
     local = frame.f_locals
     spaces = (local, frame.f_globals)
     found = {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        local.clear()  # a copy, with which the frame would keep everything alive
+        local.clear()  # a snapshot that the frame keeps: it would keep all values alive
     return found
 
 
 def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Numbers and arrays in containers, at any depth, and in the objects that have names."""
+    """The scalars and arrays in containers, at any depth, and in the attributes of named
+    objects."""
     found: list[tuple[str, Any]] = []
     todo = [(text, value, True) for text, value in names.items()]
-    seen: set[int] = set()  # containers may hold themselves
+    seen: set[int] = set()  # containers may be cyclic
     for text, holder, named in todo:
         if id(holder) in seen:
             continue
@@ -233,7 +235,7 @@ def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
             inside = [(f"{text}[{k!r}]", holder[k]) for k in holder if isinstance(k, (str, int))]
         elif plain:
             inside = [(f"{text}[{k}]", v) for k, v in enumerate(holder)]
-        elif named and not isinstance(holder, NUMBERS) and not _holds_nothing(holder):
+        elif named and not isinstance(holder, NUMBERS) and not _has_no_user_values(holder):
             own = getattr(holder, "__dict__", {})
             inside = [(f"{text}.{k}", v) for k, v in own.items()]
         else:
@@ -244,15 +246,15 @@ def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _names_read(node: ast.With) -> tuple[str, ...]:
-    """Names that the block may read before it binds them, in order."""
+    """The names that the block may read before it assigns them (upward-exposed uses), in order."""
     names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
     own = {i.optional_vars.id for i in node.items if isinstance(i.optional_vars, ast.Name)}
-    bound_first = _bound_first(node.body)
+    bound_first = _assigned_before_read(node.body)
     return tuple(dict.fromkeys(n for n in names if n not in own and n not in bound_first))
 
 
-def _bound_first(body: list[ast.stmt]) -> set[str]:
-    """Names that the block's own statements bind before anything reads them."""
+def _assigned_before_read(body: list[ast.stmt]) -> set[str]:
+    """The names that top-level statements of the block assign before any read."""
     bound: set[str] = set()
     read: set[str] = set()
     for stmt in body:
@@ -276,8 +278,8 @@ def _names_assigned(node: ast.AST) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _placed(text: str, like: ast.AST) -> Any:
-    """A statement of ours, at the place of one of the user's."""
+def _statement_at(text: str, like: ast.AST) -> Any:
+    """A generated statement, with the source position of a node of the user's code."""
     node = ast.parse(text).body[0]
     for n in ast.walk(node):
         if hasattr(n, "lineno"):

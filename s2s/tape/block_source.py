@@ -1,4 +1,4 @@
-"""The text of a tape's block: found by the line a frame is at, and compared with what it runs."""
+"""The source of a tape's block: located by the frame's line, and verified against its bytecode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def source_of(frame: types.FrameType) -> Source:
         if isinstance(n, ast.With) and n.lineno <= line <= n.body[0].lineno
     ]
     node = max(found, key=lambda n: n.lineno) if found else None
-    if node is None or not _runs(frame.f_code, node):
+    if node is None or not _matches_bytecode(frame.f_code, node):
         raise SourceError(
             f"the block of this tape: its source in {file} has changed since it was loaded",
             advice="restart Python",
@@ -38,9 +38,9 @@ def source_of(frame: types.FrameType) -> Source:
     return Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
 
 
-def _runs(code: types.CodeType, block: ast.With) -> bool:
-    """Whether the names and constants in the text stand where the code has them.  Python before
-    3.11 does not tell where that is."""
+def _matches_bytecode(code: types.CodeType, block: ast.With) -> bool:
+    """Whether the names, constants and operators of the source are at the positions recorded in the
+    bytecode.  Python before 3.11 records no positions; then nothing is checked."""
     nodes: dict[Any, list[ast.AST]] = {}
     for n in ast.walk(block):
         if isinstance(n, (ast.Name, ast.Constant, ast.BinOp, ast.AugAssign, ast.Compare)):
@@ -53,7 +53,7 @@ def _runs(code: types.CodeType, block: ast.With) -> bool:
             continue
         here = nodes.get(tuple(place), [])
         value = instruction.argval
-        if instruction.opname in _LOADS and not value.startswith("@"):  # pytest's own names
+        if instruction.opname in _LOADS and not value.startswith("@"):  # names that pytest inserts
             if not any(isinstance(n, ast.Name) and value.endswith(n.id) for n in here):
                 return False
         if instruction.opname == "LOAD_CONST":
@@ -62,7 +62,7 @@ def _runs(code: types.CodeType, block: ast.With) -> bool:
                 return False
         if instruction.opname in _OPERATORS:
             signs = [s for n in here for s in _signs(n)]
-            # From Python 3.13 on a comparison that is branched on is shown as bool(>).
+            # Since Python 3.13 a comparison used in a branch is printed as bool(>).
             shown = instruction.argrepr.removeprefix("bool(").removesuffix(")")
             if signs and shown not in signs:
                 return False
@@ -73,7 +73,7 @@ _OPERATORS = ("BINARY_OP", "COMPARE_OP")
 
 
 def _signs(node: ast.AST) -> list[str]:
-    """The operator at a node, as the disassembler writes it."""
+    """The operators of a node, as the disassembler prints them."""
     if isinstance(node, (ast.BinOp, ast.AugAssign)):
         sign = _TOKENS[type(node.op)]
         return [sign + "=" if isinstance(node, ast.AugAssign) else sign]

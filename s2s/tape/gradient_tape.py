@@ -1,9 +1,10 @@
-"""`GradientTape`: syntax, in compiled functions and in plain Python.
+"""`GradientTape`, in compiled functions and in plain Python.
 
-In a compiled function the tape is gone: the function holds the adjoint code of the block.  In
-plain Python the block runs as it stands, once; what it reads is kept as it was when the block
-was entered (`snapshot.py`).  When a gradient is asked for, the block is found in the source
-(`block_function.py`), compiled as a function of what it reads, and run on that (`query.py`).
+In a compiled function the tape is removed: the function contains the adjoint code of the block.  In
+plain Python the block runs unchanged, once; its inputs are saved as they were when the block was
+entered (`snapshot.py`).  When a gradient is requested, the block is located in the source
+(`block_function.py`), compiled as a function of its inputs, and run on the saved inputs
+(`query.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from .snapshot import World
 
 
 class GradientTape:
-    """Marks what is to be differentiated:
+    """Marks the block of code that is differentiated:
 
         with s2s.GradientTape() as tape:
             loss = np.mean((x @ w - y) ** 2)
         w.assign_sub(0.1 * tape.gradient(loss, w))
 
-    Trainable Variables are watched by themselves, other arrays and numbers by `watch`.  Nothing is
-    recorded.  `persistent` is accepted and costs nothing: a tape can always be asked again.
+    Trainable Variables are watched automatically, other arrays and scalars by `watch`.  No
+    operation is recorded.  `persistent` is accepted and has no effect: a tape can always be used
+    repeatedly.
     """
 
     _s2s_tape = True
@@ -43,8 +45,8 @@ class GradientTape:
         self.watch_accessed_variables = watch_accessed_variables
         self._block: block_function.Block | None = None
         self._world: World | None = None
-        self._frame: types.FrameType | None = None  # that of the block, while it runs
-        self._made: block_function.Outcome | None = None
+        self._frame: types.FrameType | None = None  # the frame of the block, while it runs
+        self._outcome: block_function.Outcome | None = None
         self._watched: dict[int, Variable] = {}
         self._paused = False
         self._last: query.Answer | None = None
@@ -62,13 +64,13 @@ class GradientTape:
 
     def __exit__(self, *error: Any) -> None:
         assert self._block is not None and self._frame is not None
-        self._made = self._block.outcome(self, self._frame)
+        self._outcome = self._block.outcome(self, self._frame)
         self._frame = None
         variable_versions.close(self)
 
     def watch(self, tensor: Any) -> None:
-        """Watches an array, a number or a Variable that is not watched by itself, or a structure
-        of them, from here on."""
+        """Watch an array, a scalar, a Variable that is not watched automatically, or a structure of
+        them, from here on."""
         self._check_open("watch")
         for value in query.leaves(tensor):
             dtype = np.asarray(value).dtype
@@ -79,13 +81,13 @@ class GradientTape:
                 self._watched[id(value)] = value
 
     def reset(self) -> None:
-        """Forgets what the block has computed and watched so far."""
+        """Discard what the block has computed and watched so far."""
         self._check_open("reset")
         self._watched.clear()
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """What is computed in this block is a constant to the tape."""
+        """Context manager: values computed inside are constants to the tape."""
         self._check_open("stop_recording")
         before, self._paused = self._paused, True
         try:
@@ -94,16 +96,16 @@ class GradientTape:
             self._paused = before
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables that the block has read, in order, and those that were watched."""
+        """The Variables that the block has read or watched, in order."""
         return tuple(self._watched.values())
 
     def accessed(self, variable: Variable) -> None:
-        """A Variable is read while the block runs."""
+        """Callback: a Variable is read while the block runs."""
         if self.watch_accessed_variables and variable.trainable and not self._paused:
             self._watched.setdefault(id(variable), variable)
 
     def before_change(self, array: Any) -> None:
-        """An array that may be a Variable's is about to be written to."""
+        """Callback: an array, which may belong to a Variable, is about to be written to."""
         if self._world is not None:
             self._world.before_change(array)
 
@@ -112,7 +114,7 @@ class GradientTape:
             call = method if method == "watch" else f"{method}()"
             raise ValueError_(f"tape.{call} outside its `with` block")
 
-    # ---- what is asked
+    # ---- queries
 
     def gradient(
         self,
@@ -122,7 +124,7 @@ class GradientTape:
         unconnected_gradients: Any = "none",
     ) -> Any:
         """The gradient of the sum of `target` with respect to each of `sources`, in their
-        structure; None for a source on which it does not depend."""
+        structure; None for a source on which `target` does not depend."""
         return self._ask("gradient", target, sources, unconnected_gradients, output_gradients)
 
     def jacobian(
@@ -133,7 +135,8 @@ class GradientTape:
         parallel_iterations: Any = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The derivatives of each entry of `target`: its axes come first."""
+        """The Jacobian of `target` with respect to each of `sources`; the axes of `target` come
+        first."""
         return self._ask("jacobian", target, sources, unconnected_gradients)
 
     def batch_jacobian(
@@ -144,7 +147,7 @@ class GradientTape:
         parallel_iterations: Any = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The Jacobian of each row of `target` by the same row of `source`."""
+        """The Jacobian of each row of `target` with respect to the same row of `source`."""
         return self._ask("batch_jacobian", target, source, unconnected_gradients)
 
     def _ask(
@@ -152,8 +155,8 @@ class GradientTape:
     ) -> Any:
         if self._block is None or self._world is None:
             raise ValueError_(f"tape.{method} before the tape's `with` block")
-        made, line = self._made, None
-        if self._frame is not None:  # asked inside its own block
+        made, line = self._outcome, None
+        if self._frame is not None:  # queried inside its own block
             made, line = self._block.outcome(self, self._frame), self._frame.f_lineno
         assert made is not None
         asked = query.Asked(method, target, sources, unconnected, seeds)
@@ -163,7 +166,7 @@ class GradientTape:
         return found
 
     def explain(self) -> str:
-        """Why what was asked last has a None in it."""
+        """The reason why the last result contains None."""
         if self._last is None:
             raise ValueError_("the tape has not been asked anything yet: call tape.gradient first")
         return self._last.explain()

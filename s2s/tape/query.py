@@ -1,8 +1,8 @@
-"""What a tape in plain Python is asked, and the answer.
+"""Queries of a tape in plain Python (`gradient`, `jacobian`, ...) and their evaluation.
 
-Targets and sources are objects that the program holds.  Those that the block read or made are
-known by the names they go by there; the rest is not connected to it.  The block, followed by the
-question in terms of those names, is one function.
+Targets and sources are objects of the program.  Those that the block read or computed are mapped to
+their names in the block; the others are not connected to it.  The block, followed by the query in
+terms of those names, is compiled as one function.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ..objects.variable import Variable
 from .block_function import NUMBERS, Block, Outcome
 from .snapshot import ADVICE, World
 
-# With this variable set to 1, gradients of plain tapes compare the values of the two runs.
+# Environment variable: if set to 1, the target values of the replay are compared with those of the
+# original run.
 CHECK_REPLAY = "S2S_CHECK_REPLAY"
 
 
 @dataclass
 class Asked:
-    """A call of one of the tape's methods."""
+    """The arguments of a query: a call of one of the tape's methods."""
 
     method: str
     target: Any
@@ -47,24 +48,25 @@ class Asked:
 
 @dataclass
 class Answer:
-    """`line` is where the block is, if it is still running."""
+    """Evaluates a query.  `line` is the current line of the block, if it is still running."""
 
     block: Block
     world: World
     made: Outcome
     line: int | None
     asked: Asked
-    # the sources that the block knows, by their text there, and their positions
+    # the sources connected to the block: (position, expression in the block)
     known: list[tuple[int, str]] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)  # names of values that were bound anew
+    before: list[str] = field(default_factory=list)  # inputs whose names were rebound since
     function: Any = None
-    largest: float | None = None  # intermediate of the replay, where values are compared
+    largest: float | None = None  # largest intermediate of the replay, if values are compared
 
     def value(self) -> Any:
+        """The result of the query."""
         asked, zero = self.asked, self.asked.zero
         if self.world.refusal is not None:
-            raise _out_of_the_block(self.world.refusal)
+            raise _with_block_advice(self.world.refusal)
         if not self.made.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
         if asked.method != "gradient" and isinstance(asked.target, (list, tuple, dict)):
@@ -93,7 +95,7 @@ class Answer:
         return _filled(asked.sources, iter(found.get(i) for i in range(len(sources))))
 
     def _targets(self) -> tuple[list[tuple[str, Any]], list[Any]]:
-        """The targets that the block made, by name, and the seeds that belong to them."""
+        """The targets that the block computed, by name, and their seeds."""
         values = list(leaves(self.asked.target))
         seeds = [None] * len(values)
         if self.asked.seeds is not None:
@@ -106,7 +108,7 @@ class Answer:
         return [(t, v) for t, v, _ in kept], given
 
     def _run(self, targets: list[tuple[str, Any]], seeds: list[Any]) -> tuple[Any, Any]:
-        """The targets, computed again, and what was asked."""
+        """Compile and run the replay: the recomputed targets, and the derivatives."""
         asked, world = self.asked, self.world
         names = [t for t, _ in targets]
         target, sources = f"[{', '.join(names)}]", f"[{', '.join(t for _, t in self.known)}]"
@@ -126,9 +128,9 @@ class Answer:
         args: list[Any] = [world.names[n] for n in order.given]
         args += [self.variables, seeds, "none"] if seeds else [self.variables, "none"]
         with world.restored():
-            return self._computed(tuple(args))
+            return self._run_replay(tuple(args))
 
-    def _computed(self, args: tuple[Any, ...]) -> Any:
+    def _run_replay(self, args: tuple[Any, ...]) -> Any:
         specialiser, bound = self.function._bind("primal", args, {})
         backend = choose_backend(None)
         entry, params = specialiser.find(bound, backend)
@@ -142,7 +144,7 @@ class Answer:
         return tensor(entry.value(bound, results))
 
     def _largest(self, specialiser: Any, entry: Any, bound: Any, then: Any) -> float:
-        """The largest intermediate of the block, which is run once more for it."""
+        """The largest intermediate of the block, computed by one more run."""
         from ..inspect.debug_nans_report import Rerun
         from ..inspect.nonfinite_error import Before
         from ..transforms.diagnostics.magnitude import largest_intermediate
@@ -153,7 +155,7 @@ class Answer:
     # ---- names
 
     def _text(self, value: Any, source: bool = False) -> str | None:
-        """What a value is called at the end of the block, or None."""
+        """The expression for a value at the end of the block; None if it is not connected."""
         if isinstance(value, Variable):
             if not any(v is value for v in self.variables):
                 self.variables.append(value)
@@ -176,12 +178,13 @@ class Answer:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What names stand for at the end of the block."""
+        """The values of names at the end of the block."""
         return {**self.world.names, **self.made.names}
 
-    # ---- why not
+    # ---- explanation
 
     def explain(self) -> str:
+        """The reasons for missing gradients, one line per source."""
         from ..inspect.explain_data import Inactive
 
         lost: dict[str, str] = {}
@@ -191,18 +194,20 @@ class Answer:
                 lost[f"source {i + 1}"] = "is no value that the block read or computed"
         if self.function is None:
             where = "the target is no value that the block computed"
-            lost |= {self._shown(t): f"is not connected: {where}" for _, t in self.known}
+            lost |= {self._user_name(t): f"is not connected: {where}" for _, t in self.known}
         else:
             with self.world.restored():
                 report = self.function.explain()
-            told = [x for x in report.inactive if isinstance(x, Inactive) and x.gradient == "None"]
-            lost |= {self._shown(x.name): x.reason for x in told}
+            missing = [
+                x for x in report.inactive if isinstance(x, Inactive) and x.gradient == "None"
+            ]
+            lost |= {self._user_name(x.name): x.reason for x in missing}
         if not lost:
             return "every source has a gradient"
         return "\n".join(f"{name} has no gradient: it {why}" for name, why in lost.items())
 
-    def _shown(self, text: str) -> str:
-        """The user's name for a source of the question."""
+    def _user_name(self, text: str) -> str:
+        """The user's name for a source of the query."""
         for i, variable in enumerate(self.variables):
             if text == f"variables[{i}]":
                 own = (n for n, v in self.names.items() if v is variable)
@@ -210,8 +215,8 @@ class Answer:
         return text
 
 
-def _out_of_the_block(error: Exception) -> Exception:
-    """What stood in the way of reading the block, told for a tape."""
+def _with_block_advice(error: Exception) -> Exception:
+    """The error met when reading the block, with advice for tapes."""
     if type(error) is not UnsupportedError:
         return error
     advice = "move this line out of the tape's block" + (
@@ -223,7 +228,7 @@ def _out_of_the_block(error: Exception) -> Exception:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The parts of a structure of lists, tuples and dicts."""
+    """The leaves of a structure of lists, tuples and dicts."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):
@@ -243,27 +248,27 @@ def _filled(structure: Any, parts: Iterator[Any]) -> Any:
 
 
 def _check_alike(target: Any, again: Any) -> None:
-    """The block, computed again on what was kept of its inputs, gives arrays of the same kind.
+    """Check that the replay on the saved inputs gives an array of the same shape and dtype.
 
-    Values are not compared: they differ by rounding, which may be all that is left of a loss
-    near 0.  That the replay reads what the block read is ensured by `World`."""
+    Values are not compared: they differ by rounding, and a loss near 0 may consist of rounding
+    errors only.  `World` ensures that the replay reads what the block read."""
     target, again = np.asarray(target), np.asarray(again)
     if target.shape != again.shape or target.dtype != again.dtype:
-        raise _other_outcome(
+        raise _replay_mismatch(
             f"an array of shape {again.shape} and dtype {again.dtype} instead of "
             f"{target.shape} and {target.dtype}"
         )
 
 
 def _check_equal(target: Any, again: Any, largest: float) -> None:
-    """The values agree up to rounding of intermediates as large as `largest`."""
+    """Check that the values agree up to rounding of intermediates as large as `largest`."""
     target, again = np.asarray(target), np.asarray(again)
     rtol = 1e-3 if target.dtype.itemsize < 8 else 1e-6
     if not np.allclose(again, target, rtol=rtol, atol=rtol * largest, equal_nan=True):
-        raise _other_outcome("another value")
+        raise _replay_mismatch("another value")
 
 
-def _other_outcome(what: str) -> UnsupportedError:
+def _replay_mismatch(what: str) -> UnsupportedError:
     return UnsupportedError(
         f"the block of this tape gives {what} when it is computed again: what it reads "
         "has changed in a way that could not be followed",

@@ -1,10 +1,10 @@
-"""What the block of a tape in plain Python reads, as it was when the block was entered.
+"""Snapshot of the inputs of a tape's block in plain Python, taken when the block is entered.
 
-Before the block runs it is specialised for what it is about to read, which tells every array,
-number and generator that it reaches through names, objects and containers, and everything that
-decides its structure.  Arrays and generators are copied, Variables hand over their old values
-when they change, and of all else it is noted what it was.  For the time of a question the objects
-are as they were then: `restored` puts back what has changed meanwhile.
+Before the block runs, the compiler's front end specialises it for its inputs.  This yields the
+access path of every array, scalar and random generator that the block reads through names, objects
+and containers, and of everything that determines its structure.  Arrays are copied, and the states
+of generators are saved; Variables are copied on write; for all other locations the value is
+recorded.  During a query, `restored` temporarily restores the locations that have changed.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ ADVICE = "move such lines out of the block, or decorate the step with @s2s.funct
 
 
 class Reader(Specialiser):
-    """Finds out what a block reads; no code is made for it."""
+    """Determines the inputs of a block; no code is generated."""
 
     def __init__(self, *what: Any) -> None:
         super().__init__(*what)
-        self.known_places: dict[Entry, list[Path]] = {}
+        self.paths_by_entry: dict[Entry, list[Path]] = {}
 
     def places(self, entry: Entry) -> list[Path]:
-        """Every place that its guards and parameters lead through, holders first."""
-        if entry not in self.known_places:
+        """All prefixes of the access paths of its guards and parameters, holders first."""
+        if entry not in self.paths_by_entry:
             compiled = entry.compiled
             paths = [*(g.path for g in compiled.object_guards), *(p.path for p in compiled.params)]
             every = dict.fromkeys(p[:n] for p in paths for n in range(1, len(p) + 1))
-            self.known_places[entry] = list(every)
-        return self.known_places[entry]
+            self.paths_by_entry[entry] = list(every)
+        return self.paths_by_entry[entry]
 
     def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
-        """Those who compile the block tell what keeps changing."""
+        """No recompilation warning here: compiling the query function issues it."""
 
     def translate(self, specs: Any, values: Any) -> Compiled:
         from ..transforms import pipeline
@@ -54,10 +54,12 @@ class Reader(Specialiser):
 
 
 class World:
-    """`names` are those that the block reads.  `arrays` and `generators` are pairs of the original
-    and its copy or state, by the id of the original; `variables` are the arrays of Variables,
-    `kept` those of them that have changed since, with what they held.  `items` and `attributes`
-    are places and what stood there, `contents` are containers and what they held."""
+    """The snapshot.  `names` are the names that the block reads, with their values.  `arrays` and
+    `generators` are pairs of the original and its copy or state, by the id of the original.
+    `variables` are the arrays of Variables, `kept` those that have changed since, with copies of
+    their old values.  `items` and `attributes` are (holder, key, value), `contents` are containers
+    and shallow copies of them.  `legacy` is the state of NumPy's global random generator, if used;
+    `refusal` is the error met when reading the block."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
@@ -76,9 +78,10 @@ class World:
     # ---- on entry
 
     def read(self, reader: Reader, args: tuple[Any, ...]) -> None:
+        """Take the snapshot of all inputs."""
         try:
             entry, params = reader.find(args, "loops")
-        except Exception as error:  # it is told when a gradient is asked for
+        except Exception as error:  # raised when a gradient is requested
             self.refusal = error
             return
         self.reading = entry
@@ -96,10 +99,10 @@ class World:
                 self.arrays[id(value)] = value, value.copy(order="K")
         if reads.legacy:
             self.legacy = np.random.get_state()
-        self._note(reader.places(entry), entry, args)
+        self._record_paths(reader.places(entry), entry, args)
 
-    def _note(self, places: list[Path], entry: Entry, args: tuple[Any, ...]) -> None:
-        """What the names of objects and the places in containers stand for."""
+    def _record_paths(self, places: list[Path], entry: Entry, args: tuple[Any, ...]) -> None:
+        """Record the values of attributes and items along the access paths."""
         reached: dict[Path, Any] = {}
         for path in places:
             if len(path) == 1:
@@ -107,16 +110,17 @@ class World:
             else:
                 holder, step = reached[path[:-1]], path[-1]
                 reached[path] = follow(holder, (step,))
-                self._note_place(holder, step, reached[path])
-        noted: set[int] = set()
+                self._record_location(holder, step, reached[path])
+        recorded: set[int] = set()
         for path, value in reached.items():
             if path[-1] != (".", "__globals__"):
-                self._note_contents(value, noted)
+                self._record_contents(value, recorded)
         for value in self.names.values():
-            self._note_contents(value, noted)
+            self._record_contents(value, recorded)
 
-    def _note_place(self, holder: Any, step: Step, value: Any) -> None:
-        """What stands at a place outside of containers and objects, which are noted whole."""
+    def _record_location(self, holder: Any, step: Step, value: Any) -> None:
+        """Record the value of one location, unless it is part of a container or an object's
+        `__dict__`, which are recorded as a whole."""
         kind, key = step
         if kind == "[]":
             if isinstance(holder, dict):
@@ -132,15 +136,15 @@ class World:
             elif found is not None and vars(found)[key] is value:
                 self.attributes.append((found, key, value))
 
-    def _note_contents(self, value: Any, noted: set[int]) -> None:
-        if id(value) in noted or isinstance(value, OPAQUE) or hasattr(value, "_s2s_tape"):
+    def _record_contents(self, value: Any, recorded: set[int]) -> None:
+        if id(value) in recorded or isinstance(value, OPAQUE) or hasattr(value, "_s2s_tape"):
             return
-        noted.add(id(value))
+        recorded.add(id(value))
         if isinstance(value, (list, tuple, dict)):
             if not isinstance(value, tuple):
                 self.contents.append((value, value.copy()))
             for part in value.values() if isinstance(value, dict) else value:
-                self._note_contents(part, noted)
+                self._record_contents(part, recorded)
             return
         own = getattr(value, "__dict__", None)
         if isinstance(own, dict):
@@ -149,12 +153,14 @@ class World:
     # ---- afterwards
 
     def before_change(self, array: Any) -> None:
+        """Save the value of a Variable's array before its first change."""
         if id(array) in self.variables:
             self.kept.setdefault(id(array), (array, array.copy()))
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Objects and containers as they were when the block was entered, for a while."""
+        """Context manager: restore objects and containers to their state at the entry of the block,
+        and undo that at the end."""
         undo: list[Callable[[], None]] = []
         try:
             for holder, then in self.contents:
@@ -180,15 +186,18 @@ class World:
                 step()
 
     def params(self, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The parameters of a kernel as they were, apart from everything it writes into."""
+        """The parameters of a kernel, as they were at the entry of the block; arrays that the
+        kernel writes into are copied."""
         self._check_structure(entry)
         entry.check_writes(params)
-        out = [self._then(p.path, value) for p, value in zip(entry.compiled.params, params)]
+        out = [
+            self._value_at_entry(p.path, value) for p, value in zip(entry.compiled.params, params)
+        ]
         for i in entry.compiled.written:
             out[i] = out[i].copy()
         return tuple(out)
 
-    def _then(self, path: Path, value: Any) -> Any:
+    def _value_at_entry(self, path: Path, value: Any) -> Any:
         key = id(value)
         if isinstance(value, np.random.Generator):
             if key not in self.generators:
@@ -208,13 +217,14 @@ class World:
         raise self._changed(path)
 
     def _check_structure(self, entry: Entry) -> None:
-        """What the two specialisations took for granted must be the same."""
+        """Raise an error if a guard of the query's specialisation contradicts the one at entry."""
         assert self.reading is not None
-        then = {_subject(g): g for g in self.reading.compiled.object_guards}
+        then = {_guard_subject(g): g for g in self.reading.compiled.object_guards}
         for guard in entry.compiled.object_guards:
-            # Each has code of its own: the block, and the block with the question.
-            other = then.get(_subject(guard)) if guard.path else None
-            if other is not None and not _agree(guard, other):
+            # The guard with an empty path is on the function's own code, which differs: the block,
+            # and the block with the query.
+            other = then.get(_guard_subject(guard)) if guard.path else None
+            if other is not None and not _guards_agree(guard, other):
                 raise self._changed(guard.path)
 
     def _changed(self, path: Path) -> UnsupportedError:
@@ -253,18 +263,18 @@ def _refill(holder: Any, contents: Any) -> None:
         holder[:] = contents
 
 
-def _subject(guard: Any) -> tuple[Any, ...]:
-    """What a guard is about: a place, or a name that is looked up there."""
-    looked_up = (guard.expected[0],) if guard.kind in _LOOKED_UP else ()
+def _guard_subject(guard: Any) -> tuple[Any, ...]:
+    """The subject of a guard: its path and kind, and the name looked up there, if any."""
+    looked_up = (guard.expected[0],) if guard.kind in _NAME_LOOKUPS else ()
     return guard.path, guard.kind, *looked_up
 
 
-_LOOKED_UP = ("item", "attribute")
+_NAME_LOOKUPS = ("item", "attribute")
 
 
-def _agree(one: Any, two: Any) -> bool:
+def _guards_agree(one: Any, two: Any) -> bool:
     a, b = one.expected, two.expected
-    if a is b or (one.kind in _LOOKED_UP and a == b):
+    if a is b or (one.kind in _NAME_LOOKUPS and a == b):
         return True
     if one.kind == "function":
         return one.holds(b)

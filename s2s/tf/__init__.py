@@ -1,6 +1,13 @@
-"""TensorFlow's spellings over s2s: `import s2s.tf as tf`.
+"""The TensorFlow API on top of s2s: `import s2s.tf as tf`.
 
-Plain functions over NumPy, which compiled functions read like any others."""
+The functions are plain NumPy, which s2s compiles like user code.  Their results are tensors:
+immutable arrays.  Start reading in `tensors.py`, which wraps the functions (`gives_tensors`), then
+`math.py` and `arrays.py`.  `linalg.py`, `nn.py`, `random.py` and `data.py` are the submodules of
+the same names in TensorFlow, `keras/` is `tf.keras`, `tape.py` and `variable.py` define
+`tf.GradientTape` and `tf.Variable`.  `_inputs.py` and `_axes.py` convert arguments.
+
+This is the top layer of the package: it may import every other folder, and none may import it.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +62,14 @@ class UnconnectedGradients(enum.Enum):
 
 
 class _StepFunction(Function):
-    """A compiled function to which arrays are values, and whose results are tensors."""
+    """A compiled function with value semantics for arrays, whose results are tensors."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return snapshot(super().__call__(*args, **kwargs))
 
 
 def function(function: Any = None, /, **_: Any) -> Any:
-    """A compiled function, as `s2s.function`; options of TensorFlow's own are ignored."""
+    """Compile a function, as `s2s.function` does; options of TensorFlow are ignored."""
     options = options_of(0, False, (), True, None)
     return make(_StepFunction, function, dataclasses.replace(options, tensors=True))
 
@@ -81,7 +88,7 @@ def cond(pred: Any, true_fn: Any, false_fn: Any) -> Any:
 
 @gives_tensors
 def while_loop(cond: Any, body: Any, loop_vars: Any) -> Any:
-    """`body` takes the variables and gives them anew, as long as `cond` of them holds."""
+    """Update the loop variables by `body` while `cond` holds for them; return the last values."""
     values = tuple(loop_vars)
     while cond(*values):
         values = tuple(body(*values))

@@ -1,4 +1,4 @@
-"""Axes: TensorFlow writes lists where NumPy wants tuples."""
+"""Conversion of axis arguments: TensorFlow accepts lists where NumPy requires tuples."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Arguments as TensorFlow takes them: Python's numbers and lists become float32 and int32, or what
-they meet has."""
+"""Conversion of arguments by TensorFlow's rules: Python scalars and lists become float32 or int32,
+or take the dtype of the other operand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 
 from ..objects.variable import Variable
 
-# What has a dtype of its own.
+# Types that have a dtype.
 TYPED = (np.ndarray, np.generic, Variable)
 
 
 def given(value: Any, dtype: Any = None) -> Any:
-    """An array, number or Variable as it is; lists and Python's numbers as arrays."""
+    """An array, NumPy scalar or Variable as it is; lists and Python scalars as arrays."""
     return value if isinstance(value, TYPED) else made(value, dtype)
 
 
 def made(value: Any, dtype: Any = None) -> Any:
+    """An array; by default, float64 becomes float32 and int64 becomes int32."""
     found = np.asarray(value)
     if dtype is None:
         dtype = {"float64": np.float32, "int64": np.int32}.get(found.dtype.name, found.dtype)
@@ -26,7 +27,7 @@ def made(value: Any, dtype: Any = None) -> Any:
 
 
 def alike(x: Any, y: Any) -> Any:
-    """A pair of operands: one that is a list has the other's dtype."""
+    """A pair of operands; a list is converted to the dtype of the other operand."""
     if isinstance(x, (list, tuple)) and isinstance(y, TYPED):
         return made(x, y.dtype), y
     if isinstance(y, (list, tuple)) and isinstance(x, TYPED):
@@ -37,7 +38,8 @@ def alike(x: Any, y: Any) -> Any:
 
 
 def filled(x: Any, y: Any) -> Any:
-    """The same where both must be arrays: a Python number has the other's dtype and shape."""
+    """As `alike`, where both must be arrays: a Python scalar is broadcast to the dtype and shape of
+    the other operand."""
     x, y = alike(x, y)
     if isinstance(x, (int, float)):
         x = np.zeros_like(y) + x
@@ -47,7 +49,8 @@ def filled(x: Any, y: Any) -> Any:
 
 
 def dtype_of(*numbers: Any) -> Any:
-    """The dtype of a range or fill: that of the first that has one, or float32, int32 or bool."""
+    """The dtype of a range or fill: that of the first typed argument, else float32, int32 or
+    bool."""
     for x in numbers:
         if isinstance(x, TYPED):
             return x.dtype
@@ -58,5 +61,5 @@ def dtype_of(*numbers: Any) -> Any:
 
 
 def in_floats(x: Any) -> Any:
-    """Integers and truth values as float32, as activations of Keras take them."""
+    """Integers and booleans as float32, as Keras activations convert them."""
     return x if x.dtype.kind == "f" else x.astype(np.float32)

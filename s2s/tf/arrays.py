@@ -1,4 +1,4 @@
-"""What makes tensors, and what changes their shapes or picks parts of them."""
+"""Functions that create, reshape, join, split, index and sort tensors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-# ---------------------------------------------------------------- made
+# ---------------------------------------------------------------- creation
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """A tensor; Python's floats become float32, its ints int32."""
+    """A tensor; Python floats become float32, Python ints int32."""
     found = convert_to_tensor(value, dtype)
     if shape is None:
         return found
@@ -70,7 +70,8 @@ def linspace(start: Any, stop: Any, num: int) -> Any:
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
-    """Python's ints give int32, its floats float32.  A compiled loop counts in int64."""
+    """A range; Python ints give int32, Python floats float32.  The counter of a compiled loop is
+    int64."""
     if limit is None:
         start, limit = 0, start
     kind: Any = dtype_of(start, limit, delta) if dtype is None else dtype
@@ -97,7 +98,7 @@ def one_hot(
     return np.where(hot, on, off).astype(dtype_of(on, off) if dtype is None else dtype)
 
 
-# ---------------------------------------------------------------- shaped
+# ---------------------------------------------------------------- shapes
 
 
 def shape(x: Any) -> Any:
@@ -154,7 +155,7 @@ def pad(x: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: float = 
     return np.pad(x, paddings, mode=mode.lower())
 
 
-# ---------------------------------------------------------------- put together, taken apart
+# ---------------------------------------------------------------- joining, splitting, indexing
 
 
 def concat(values: Any, axis: int) -> Any:
@@ -180,7 +181,7 @@ def split(x: Any, num_or_size_splits: Any, axis: int = 0) -> Any:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where the condition holds, `y` elsewhere; without them, the places where it holds."""
+    """`x` where the condition holds, `y` elsewhere; without them, the indices where it holds."""
     if x is None or y is None:
         return np.argwhere(condition)
     x, y = alike(x, y)
@@ -200,12 +201,12 @@ def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
 
 
 def gather_nd(x: Any, indices: Any) -> Any:
-    """The elements, or parts, at the places along the last axis of `indices`."""
+    """The elements, or slices, at the index tuples along the last axis of `indices`."""
     return x[tuple(np.moveaxis(indices, -1, 0))]
 
 
 def slice(x: Any, begin: Any, size: Any) -> Any:
-    """`size` elements of each axis from `begin` on; -1 stands for all that follow."""
+    """`size` elements of each axis from `begin` on; -1 means all remaining elements."""
     for axis, (first, count) in enumerate(zip(begin, size)):
         last = np.shape(x)[axis] if count == -1 else first + count
         x = np.moveaxis(np.moveaxis(x, axis, 0)[first:last], 0, axis)
@@ -213,7 +214,8 @@ def slice(x: Any, begin: Any, size: Any) -> Any:
 
 
 def tensor_scatter_nd_update(x: Any, indices: Any, updates: Any) -> Any:
-    """A copy with other elements, or parts, at the places along the last axis of `indices`."""
+    """A copy with the elements, or slices, replaced at the index tuples along the last axis of
+    `indices`."""
     out = np.copy(x)
     out[tuple(np.moveaxis(indices, -1, 0))] = updates
     return out

@@ -13,8 +13,8 @@ __all__ = ["AUTOTUNE", "Dataset"]
 
 
 class Dataset(data.Dataset):
-    """An `s2s.data.Dataset` whose elements nobody can change: neither the functions it is mapped
-    with, nor those who get them, nor those who go on using the arrays it was made of."""
+    """An `s2s.data.Dataset` whose elements are immutable snapshots.  Mapped functions and consumers
+    cannot modify them, and later writes to the source arrays do not affect them."""
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:

@@ -1,4 +1,4 @@
-"""`tf.linalg`, and what of it stands in `tf` itself."""
+"""`tf.linalg`; some of its functions are also in `tf` itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..training.gradient_clipping import global_norm
 from ._axes import axes
 from .tensors import export
 
-scipy: Any = later("scipy")  # which takes longer to load than all of this package
+scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
 
 __all__ = [
     "band_part", "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "logdet", "matmul",
@@ -40,8 +40,8 @@ def einsum(equation: str, *operands: Any) -> Any:
 
 
 def norm(x: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False) -> Any:
-    """The root of the sum of squares, or with 1 and infinity of vectors the sum and the maximum of
-    magnitudes."""
+    """The Euclidean norm; for `ord` 1 the sum of magnitudes, for infinity their maximum (vector
+    norms)."""
     if ord == 1:
         return np.sum(np.abs(x), axis=axes(axis), keepdims=keepdims)
     if ord == np.inf:
@@ -59,7 +59,7 @@ def eye(n: int, m: Any = None, batch_shape: Any = None, dtype: Any = np.float32)
 
 
 def diag(x: Any) -> Any:
-    """Matrices with the last axis on their diagonals."""
+    """Diagonal matrices with the last axis as diagonals."""
     return np.expand_dims(x, -1) * np.eye(x.shape[-1], dtype=x.dtype)
 
 
@@ -92,7 +92,7 @@ def slogdet(x: Any) -> Any:
 
 
 def logdet(x: Any) -> Any:
-    """Of a symmetric positive matrix."""
+    """The log-determinant of a symmetric positive definite matrix, by its Cholesky factor."""
     lower = np.linalg.cholesky(x)
     return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
 
@@ -104,7 +104,8 @@ def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = 
 
 
 def band_part(input: Any, num_lower: int, num_upper: int) -> Any:
-    """What lies at most so far below and above the diagonal; all of it where that is negative."""
+    """The band with `num_lower` subdiagonals and `num_upper` superdiagonals; a negative number
+    means all."""
     if num_lower >= 0:
         input = np.triu(input, -num_lower)
     return np.tril(input, num_upper) if num_upper >= 0 else input

@@ -1,4 +1,5 @@
-"""`tf.math`, and what of it stands in `tf` itself: elementwise functions, sums and orders."""
+"""`tf.math`: elementwise functions, reductions, scans and orderings.  Most are also in `tf`
+itself."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from ._axes import axes
 from ._inputs import alike, filled, given
 from .tensors import export
 
-scipy: Any = later("scipy")  # which takes longer to load than all of this package
+scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
 
-# What stands in `tf` itself, too.
+# Functions that are also in `tf` itself.
 __all__ = [
     "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan", "atan2",
     "atanh", "ceil", "cos", "cosh", "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater",
@@ -28,7 +29,7 @@ __all__ = [
     "tanh",
 ]  # fmt: skip
 
-# What stands here alone.
+# Functions that are only in `tf.math`.
 MORE = [
     "cumprod", "digamma", "divide_no_nan", "erf", "erfc", "floormod", "is_finite", "is_nan",
     "l2_normalize", "lgamma", "log_sigmoid", "log_softmax", "reduce_euclidean_norm", "softmax",
@@ -36,7 +37,7 @@ MORE = [
 ]  # fmt: skip
 
 
-# ---------------------------------------------------------------- of several
+# ---------------------------------------------------------------- n-ary and segment sums
 
 
 def add_n(inputs: Any) -> Any:
@@ -47,13 +48,13 @@ def add_n(inputs: Any) -> Any:
 
 
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """Rows added up by the number of their segment."""
+    """The sums of the rows of each segment."""
     total = np.zeros((num_segments, *data.shape[1:]), data.dtype)
     np.add.at(total, segment_ids, data)
     return total
 
 
-# ---------------------------------------------------------------- of one
+# ---------------------------------------------------------------- unary
 
 
 def abs(x: Any) -> Any:
@@ -199,7 +200,7 @@ def logical_not(x: Any) -> Any:
     return np.logical_not(x)
 
 
-# ---------------------------------------------------------------- of two
+# ---------------------------------------------------------------- binary
 
 
 def add(x: Any, y: Any) -> Any:
@@ -219,7 +220,7 @@ def divide(x: Any, y: Any) -> Any:
 
 
 def divide_no_nan(x: Any, y: Any) -> Any:
-    """0 where y is."""
+    """The quotient, and 0 where `y` is 0."""
     x, y = filled(x, y)
     return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
 
@@ -286,19 +287,19 @@ def atan2(y: Any, x: Any) -> Any:
     return np.arctan2(y, x)
 
 
-# ---------------------------------------------------------------- along axes
+# ---------------------------------------------------------------- reductions, scans, orderings
 
 
 def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     x = given(x)
-    if x.dtype.kind == "i":  # in their own precision
+    if x.dtype.kind == "i":  # integers accumulate in their own dtype
         return np.sum(x, axis=axes(axis), keepdims=keepdims, dtype=x.dtype)
     return np.sum(x, axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     x = given(x)
-    if x.dtype.kind == "i":  # what is behind the point is cut off
+    if x.dtype.kind == "i":  # the mean of integers is truncated
         mean = np.trunc(np.mean(x, axis=axes(axis), keepdims=keepdims))
         return mean.astype(x.dtype)
     return np.mean(x, axis=axes(axis), keepdims=keepdims)
@@ -371,7 +372,8 @@ def cumprod(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = Fals
 
 
 def _shifted(x: Any, axis: int, back: bool, first: int) -> Any:
-    """Each element in the place of the next, or of the one before, and a number in the gap."""
+    """Shift the elements by one along an axis, forwards or `back`, and fill the gap with
+    `first`."""
     x = np.moveaxis(x, axis, 0)
     gap = np.full_like(x[:1], first)
     moved = np.concatenate([x[1:], gap]) if back else np.concatenate([gap, x[:-1]])
@@ -384,7 +386,7 @@ class TopKV2(NamedTuple):
 
 
 def top_k(input: Any, k: int = 1, sorted: bool = True) -> Any:
-    """The k largest of each row, and where they stand, the largest first."""
+    """The k largest entries of each row and their indices, in descending order."""
     places = np.argsort(-input, axis=-1, kind="stable")[..., :k]
     return TopKV2(np.take_along_axis(input, places, axis=-1), places.astype(np.int32))
 

@@ -1,4 +1,4 @@
-"""`tf.nn`: activations, and losses of single samples."""
+"""`tf.nn`: activations, convolution, pooling, and losses per sample."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def bias_add(value: Any, bias: Any) -> Any:
 
 
 def conv2d(input: Any, filters: Any, strides: Any, padding: str) -> Any:
-    """Samples, rows, columns, channels; `strides` of rows and columns, alone or among four."""
+    """Convolution over images (axes: samples, rows, columns, channels).  `strides` has those of
+    rows and columns, or of all four axes."""
     return convolved(input, filters, of_images(strides), padding.lower())
 
 
@@ -56,7 +57,7 @@ def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: str) -> Any:
 
 
 def conv1d(input: Any, filters: Any, stride: int, padding: str) -> Any:
-    """Samples, steps, channels."""
+    """Convolution over sequences (axes: samples, steps, channels)."""
     images = convolved(input[:, :, None], filters[:, None], (stride, 1), padding.lower())
     return images[:, :, 0]
 
@@ -71,13 +72,13 @@ def embedding_lookup(params: Any, ids: Any) -> Any:
 
 
 def moments(x: Any, axes: Any, keepdims: bool = False) -> Any:
-    """Mean and variance."""
+    """The mean and the variance."""
     over = of_axes(axes)
     return np.mean(x, axis=over, keepdims=keepdims), np.var(x, axis=over, keepdims=keepdims)
 
 
 def of_images(sizes: Any) -> tuple[int, int]:
-    """Those of rows and columns."""
+    """The sizes of rows and columns, from one size, a pair, or four sizes."""
     given = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     return pair(given[1:3] if len(given) == 4 else given * 2 if len(given) == 1 else given)
 

@@ -1,4 +1,4 @@
-"""`tf.random`: numbers drawn anew in each call, in compiled steps, too."""
+"""`tf.random`: random tensors.  Each call draws new values, in compiled steps, too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = np.f
 
 
 def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = np.float32) -> Any:
-    """Numbers from `minval` to below `maxval`, which is 1 for floats and must be given for ints."""
+    """Uniform values in [minval, maxval).  `maxval` is 1 by default for floats, and required for
+    integers."""
     if np.issubdtype(dtype, np.integer):
         if maxval is None:
             raise ValueError("tf.random.uniform of integers needs maxval")

@@ -1,4 +1,4 @@
-"""`tf.GradientTape`: it gives tensors."""
+"""`tf.GradientTape`: the tape of s2s, with tensors as results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..tape import gradient_tape
 
 
 class GradientTape(gradient_tape.GradientTape):
-    """An `s2s.GradientTape` that gives tensors."""
+    """An `s2s.GradientTape` that returns tensors."""
 
     _s2s_tensors = True
 

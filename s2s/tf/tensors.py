@@ -1,7 +1,7 @@
-"""What the `tf` namespace gives are tensors: values that nothing changes later.
+"""Results of the `tf` namespace as tensors: immutable arrays.
 
-The namespace's functions are written with NumPy.  `gives_tensors` wraps them for plain Python;
-compiled code reads the function inside, and marks what it returns as tensors."""
+The functions are written with NumPy.  `gives_tensors` wraps them for plain Python.  The compiler
+compiles the wrapped function instead, and marks its results as tensors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..objects.variable import Variable
 
 
 def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its results as tensors.  They are copied only if they share memory with
-    an array among the arguments, to which somebody else may write."""
+    """Wrap a function so that its results are tensors.  A result is copied only if it shares memory
+    with a mutable array among the arguments."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if is_immutable(result):  # a tape tells targets from sources by identity
+        if is_immutable(result):  # a tape distinguishes targets from sources by identity
             return result.view() if any(result is x for x in args) else result
         return _as_tensors(result, [*_arrays(args), *_arrays(kwargs)])
 
@@ -33,7 +33,7 @@ def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def export(space: dict[str, Any], more: Sequence[str] = ()) -> None:
-    """Wraps the functions of a module that are listed in its `__all__`, and `more`."""
+    """Wrap the functions of a module that are listed in its `__all__` or in `more`."""
     for name in (*space["__all__"], *more):
         if inspect.isfunction(space[name]) and not hasattr(space[name], "_s2s_tensors"):
             space[name] = gives_tensors(space[name])
@@ -59,7 +59,7 @@ def _as_tensors(value: Any, given: list[Any]) -> Any:
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """The arrays that somebody may write to, in a structure."""
+    """The mutable arrays in a nested structure."""
     if isinstance(value, np.ndarray):
         if not is_immutable(value):
             yield value

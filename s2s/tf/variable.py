@@ -1,4 +1,4 @@
-"""`tf.Variable`: operators with it give tensors."""
+"""`tf.Variable`: a Variable whose operators return tensors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..objects.variable import Variable as Native
 
 
 class Variable(Native):
-    """An `s2s.Variable` whose parts, and whatever is computed of it, are tensors.  Python's ints
-    are int32, as in TensorFlow."""
+    """An `s2s.Variable` whose elements, slices and results of operators are tensors.  Python ints
+    become int32, as in TensorFlow."""
 
     _s2s_tensors = True
     _tensor = staticmethod(immutable)
@@ -35,7 +35,7 @@ class Variable(Native):
         super().__init__(initial_value, trainable, name, dtype)
 
     def value(self) -> Any:  # type: ignore[override]
-        """What it holds now."""
+        """The current value as a tensor."""
         return immutable(self.numpy())
 
     read_value = value

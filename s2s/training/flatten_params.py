@@ -1,6 +1,7 @@
-"""Parameters as one vector and back, for optimizers that know only vectors.
+"""Pack nested parameters into one vector and back, for optimizers over vectors.
 
-Plain Python that compiled functions may call, too; both directions are differentiable.
+The code is plain Python that compiled functions may call, too.  Both directions are
+differentiable.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 
 
 def flatten(params: Any) -> tuple[Any, Unflatten]:
-    """A number, array, or nest of containers of them as a vector, and the way back:
-    `vector, unflatten = s2s.flatten(params)`, and `unflatten(vector)` has the structure, shapes
-    and dtypes of `params`."""
+    """Pack a scalar, an array, or nested containers of them into a vector.  Returns the vector and
+    the inverse function: after `vector, unflatten = s2s.flatten(params)`, `unflatten(vector)` has
+    the structure, shapes and dtypes of `params`."""
     pieces = _pieces(params)
     vector = np.concatenate(pieces) if len(pieces) > 0 else np.zeros(0)
     return vector, Unflatten(params)
@@ -23,7 +24,7 @@ def flatten(params: Any) -> tuple[Any, Unflatten]:
 
 @dataclass
 class Unflatten:
-    """Makes nests like `like` of vectors."""
+    """Unpacks vectors into the structure of `like`."""
 
     like: Any
 
@@ -35,7 +36,7 @@ class Unflatten:
 
 
 def _pieces(x: Any) -> Any:
-    """The numbers and arrays in order, each as a vector."""
+    """The leaves in order, each as a vector."""
     found = []
     if isinstance(x, dict):
         for key in x:
@@ -52,7 +53,7 @@ def _pieces(x: Any) -> Any:
 
 
 def _fill(like: Any, vector: Any, start: int) -> Any:
-    """A nest like `like` of the numbers from `start` on, and where it ends."""
+    """A structure like `like` with the elements from `start` on, and the index after its last."""
     if isinstance(like, dict):
         out = {}
         for key in like:

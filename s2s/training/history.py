@@ -1,4 +1,4 @@
-"""A record of numbers over a training run, which can be plotted."""
+"""A record of scalars over a training run, which can be plotted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 class History:
-    """Numbers by name, one for each time they were recorded:
+    """Recorded scalars by name:
 
         history.record(loss=loss, accuracy=accuracy)
         history.plot("run.png")
 
-    `history["loss"]` is the list of them.  A name `val_loss` is drawn together with `loss`.
+    `history["loss"]` is the list of recorded values.  `val_loss` is plotted together with `loss`.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class History:
         self.step = 0
 
     def record(self, **numbers: Any) -> None:
-        """Numbers of this step or epoch; metrics give their `result()`."""
+        """Record scalars of this step or epoch; of a metric, its `result()`."""
         for name, value in numbers.items():
             value = value.result() if hasattr(value, "result") else value
             number = np.asarray(value)
@@ -52,8 +52,8 @@ class History:
         return f"<s2s.History of {self.step}: {last}>"
 
     def plot(self, path: str | Path | None = None, log: bool = False) -> Any:
-        """One panel for each kind of number; returns the figure, and saves it if a path is given.
-        `log` makes the axes logarithmic, of positive values."""
+        """Plot one panel per quantity; return the figure, and save it if a path is given.  With
+        `log`, the axes of positive quantities are logarithmic."""
         kinds: dict[str, list[str]] = {}
         for name in self.values:
             kinds.setdefault(name.removeprefix("val_"), []).append(name)
@@ -74,7 +74,7 @@ class History:
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    """A figure of so many panels, one below the other; it needs no screen."""
+    """A figure with `count` vertically stacked panels; it needs no display."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

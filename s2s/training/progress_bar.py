@@ -1,4 +1,4 @@
-"""Progress bars over batches: tqdm's, where it is installed."""
+"""Progress bars over batches, by tqdm if it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Bar:
-    """What an iterable yields, with a bar; `show` puts numbers behind it."""
+    """Iterates over `source` with a progress bar; `show` displays scalars after it."""
 
     def __init__(self, source: Iterable[Any], description: str, total: int | None) -> None:
         self.source, self.description = source, description
@@ -35,7 +35,7 @@ class Bar:
         self._bar = None
 
     def show(self, **numbers: Any) -> None:
-        """Numbers of the batch at hand, or metrics: their `result()` is shown."""
+        """Show scalars of the current batch; of a metric, its `result()`."""
         for name, value in numbers.items():
             value = value.result() if hasattr(value, "result") else value
             self.shown[name] = float(np.asarray(value))
@@ -51,7 +51,7 @@ def _length(source: Any) -> int | None:
 
 
 def _tqdm() -> Any:
-    """A terminal's bar, or a notebook's."""
+    """The tqdm class for a terminal or a notebook; None, with a warning, if it is not installed."""
     try:
         from tqdm.auto import tqdm
     except ImportError:

@@ -20,11 +20,10 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import saving
 from s2s.layers import Dense, Dropout, Layer
 from s2s.models import Sequential
 from s2s.optimizers import SGD, Adam
-from s2s.saving import npz, object_state, safetensors
+from s2s.saving import npz, object_state, safetensors, weights_and_state
 from tests.attack import safetensors_files
 from tests.scale import count
 
@@ -312,11 +311,11 @@ def test_arrays_come_back_as_numpy_reads_them() -> None:
 @pytest.mark.parametrize("kind", ["w.npz", "w.safetensors"])
 def test_bools_and_floats_for_ints_are_no_weights(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
-    saving._write(path, weights(**{NAMES[0]: np.ones((3, 2), bool)}))
+    weights_and_state._write(path, weights(**{NAMES[0]: np.ones((3, 2), bool)}))
     assert "dense/kernel is float32, and bool" in refused(path)
     made = layer()
     made.weights[1]._array = np.ones(2, np.int64)
-    saving._write(path, weights())
+    weights_and_state._write(path, weights())
     assert "dense/bias is int64, and float32" in refused(path, made)
 
 
@@ -406,10 +405,10 @@ def test_states_that_are_malformed(tmp_path: Path, name: str, kind: str) -> None
     path = tmp_path / kind
     s2s.save_state(path, model=model, optimizer=optimizer)
     label, value = BAD_STATES[name]
-    arrays = {**saving._read(path), label: value}
+    arrays = {**weights_and_state._read(path), label: value}
     if value.dtype.kind == "U" and kind != "s.npz":
         pytest.skip("safetensors holds no text")
-    saving._write(path, arrays)
+    weights_and_state._write(path, arrays)
     with pytest.raises(ValueError) as info:
         s2s.load_state(path, model=model, optimizer=optimizer)
     assert str(path) in str(info.value)
@@ -440,8 +439,8 @@ def test_a_load_that_fails_changes_nothing(tmp_path: Path, name: str, built: boo
     noise, other = np.random.default_rng(1), np.random.default_rng(2)
     s2s.save_state(tmp_path / "s.npz", model=model, optimizer=optimizer, noise=noise)
     label, value = BAD_STATES[name]
-    arrays = {**saving._read(tmp_path / "s.npz"), label: value}
-    saving._write(tmp_path / "s.npz", arrays)
+    arrays = {**weights_and_state._read(tmp_path / "s.npz"), label: value}
+    weights_and_state._write(tmp_path / "s.npz", arrays)
     model.weights[0].assign(np.full(model.weights[0].shape, 7.0))
     if built:
         optimizer.slots["m"][0].assign(np.full(model.weights[0].shape, 8.0))

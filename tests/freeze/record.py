@@ -17,6 +17,7 @@ from .programs import programs
 # A place in the library's own files: their names and lines are free to change.
 _PLACE = re.compile(r"\b\w+\.py:\d+")
 _CALL_CHAIN = re.compile(r"^(\s*# )\w+\.py:\d+.*$", re.MULTILINE)
+_SAVED = re.compile(r"_L\d+")  # the name of a saved value ends in its line
 _IMPORT = re.compile(r"^from s2s\.[\w.]+ import", re.MULTILINE)
 # Sections of object code that hold instructions and numeric constants.
 _CODE = re.compile(r"\.l?text|\.l?rodata\.cst")
@@ -25,7 +26,7 @@ _CODE = re.compile(r"\.l?text|\.l?rodata\.cst")
 def normalised(text: str) -> str:
     """Emitted text without the names and lines of files."""
     text = _IMPORT.sub("from s2s import", _CALL_CHAIN.sub(r"\1place", text))
-    return _PLACE.sub("place", text)
+    return _SAVED.sub("_L", _PLACE.sub("place", text))
 
 
 def digest(*parts: bytes) -> str:
@@ -98,10 +99,11 @@ def record(names: list[str], objects: bool) -> dict[str, str]:
     for name in names:
         plain = name.startswith("corpus/") and not objects
         with tempfile.TemporaryDirectory() as folder, recording() as recorded:
-            os.environ["S2S_CACHE_DIR"] = folder
-            os.environ["S2S_BACKEND"] = "python" if plain else "native"
+            backend = "python" if plain else "native"
+            chosen = {"S2S_CACHE_DIR": folder, "S2S_BACKEND": backend}
             try:
-                table[name]()
+                with mock.patch.dict(os.environ, chosen):
+                    table[name]()
             except Exception as error:  # which is right for a case that raises
                 recorded.texts.append(type(error).__name__)
         found[name] = recorded.object_hash() if objects else recorded.text_hash()

@@ -124,8 +124,30 @@ def f(x, m, y, d, s, n, idx):
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
     # Those have nothing to do in this program.
-    idle = ["powers", "twice", "few", "layout", "twins", "interchange", "selects", "shifted",
-            "at will", "multiples", "rounds", "first touch", "unchosen", "passed on",
-            "last chosen", "gemm update", "rows", "narrow", "wrap", "jam", "room", "within",
-            "unchecked", "waiting"]  # fmt: skip
+    idle = [
+        "reuse_powers",
+        "cse",
+        "specialise_small_axes",
+        "choose_layout",
+        "duplicate_layout",
+        "interchange_loops",
+        "if_convert",
+        "distribute_shifted",
+        "reversible_loops",
+        "forward_scaled_copies",
+        "peel_carried_zeros",
+        "store_first_accumulate",
+        "skip_zero_updates",
+        "shortened_sweeps",
+        "save_argminmax",
+        "fuse_gemm_accumulate",
+        "collapse_loops",
+        "contract_arrays",
+        "split_wraparound",
+        "unroll_and_jam_sums",
+        "hoist_reserve",
+        "eliminate_in_range_checks",
+        "version_checked_loops",
+        "shorten_minmax_recurrence",
+    ]
     assert [switch for switch, text in texts.items() if text == usual] == idle

@@ -1,8 +1,9 @@
-"""Which values need an adjoint: those that depend on `wrt` and reach the result.
+"""Activity analysis: the values that need an adjoint or a tangent.
 
-Derivatives flow along the edges of a graph whose nodes are float values and slots: from a
-differentiable operand to the result of its operation, through phis, round loops, and from a
-`Save` to its `restore`.  A value is active if it lies on a path from `wrt` to the result.
+Derivatives flow along the edges of a graph whose nodes are float values and tape slots: from a
+differentiable operand to the result of its operation, through phis, along loop-carried values,
+and from a `Save` to its `restore`.  A value is active if it lies on a path from `wrt` to the
+result: it is both varied (depends on `wrt`) and useful (influences the result).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..ir.nodes import (
 from ..ir.op_registry import RULES
 from ..ir.record import record
 
-# A value's name, or a slot's name marked as such.
+# A kind ("value" or "slot") and the name of the value or slot.
 Node = tuple[str, str]
 
 
@@ -45,8 +46,8 @@ class Activity:
 
 
 def activity(function: Function, wrt: Iterable[str], results: Iterable[Operand]) -> Activity:
-    """The values through which the parameters `wrt` influence `results`; those that
-    `notes["unrecorded"]` names are constants."""
+    """The values through which the parameters `wrt` influence `results`.  The values that
+    `notes["unrecorded"]` names count as constants."""
     forward: dict[Node, list[Node]] = {}
     backward: dict[Node, list[Node]] = {}
     unrecorded = function.notes.get("unrecorded", ())
@@ -67,7 +68,7 @@ def activity(function: Function, wrt: Iterable[str], results: Iterable[Operand])
 
 
 def edges(stmt: Stmt) -> Iterator[tuple[Node, Node]]:
-    """How derivatives flow through one statement, nested blocks not counted."""
+    """The edges along which derivatives flow through one statement, without nested blocks."""
     if isinstance(stmt, Assign):
         if not _carries(stmt.target):
             return
@@ -105,6 +106,7 @@ def _merge(inputs: Iterable[Operand], targets: Iterable[Var]) -> Iterator[tuple[
 
 
 def _carries(operand: Operand) -> bool:
+    """True if an operand can carry a derivative."""
     return isinstance(operand, Var) and is_float(operand.type)
 
 
@@ -114,6 +116,7 @@ def _node(operand: Operand) -> Node:
 
 
 def _reach(graph: dict[Node, list[Node]], start: Iterable[Node]) -> set[Node]:
+    """The nodes reachable from `start`."""
     seen = set(start)
     todo = list(seen)
     while todo:

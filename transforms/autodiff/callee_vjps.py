@@ -1,12 +1,12 @@
-"""The vector-Jacobian products of called functions: which are wanted, and their names.
+"""The vector-Jacobian products (VJPs) of called functions: a registry of requests and names.
 
-A product of `f` is a function of its own: it takes f's arguments and the adjoints of some of
-its results, and yields the adjoints of some of its parameters.  It is asked for by name
-before it exists, so that a function that calls itself has a product that calls itself.
+The VJP of `f` is a separate function.  It takes f's arguments and the adjoints of some of its
+results, and yields the adjoints of some of its parameters.  A VJP gets its name when it is
+requested, before its body exists, so that the VJP of a recursive function is recursive.
 
-By the time a product runs, the function itself has printed what it prints and has not failed.
-So a product holds the function without its prints and errors, and where it calls others that
-print, it calls silent copies of them.
+A VJP recomputes the forward values of its function.  By the time it runs, the function itself has
+executed its prints and has raised no error.  So the VJP omits the function's prints and errors,
+and calls silent copies of the functions that print.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ..rules.random_draws import refuse_second_draw
 
 
 @record(frozen=True)
-class Product:
-    """`wanted` and `seeded` are positions among the parameters and results of `function`."""
+class CalleeVjp:
+    """One requested VJP.  `wanted` are the positions of the parameters of `function` whose
+    adjoints it yields, `seeded` those of the results whose adjoints it takes."""
 
     name: str
     function: str
@@ -27,36 +28,38 @@ class Product:
     seeded: tuple[int, ...]
 
 
-class Products:
-    """The products of a module's functions; `todo` are those still to be made."""
+class CalleeVjps:
+    """The VJPs of a module's functions.  `todo` is the worklist of those without a body yet;
+    `copies` maps functions that print to their silent copies."""
 
     def __init__(self, module: Module) -> None:
         self.functions = dict(module.functions)
         params = (p.name for f in module.functions.values() for p in f.params)
         self.names = NameSupply([*module.functions, *params])
-        self.known: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Product] = {}
-        self.todo: list[Product] = []
+        self.known: dict[tuple[str, tuple[int, ...], tuple[int, ...]], CalleeVjp] = {}
+        self.todo: list[CalleeVjp] = []
         self.copies: dict[str, str] = {}
-        self.printing = _having(module, Print)
-        self.drawing = _having(module, Draw)
-        # Those that an earlier differentiation has made serve again.
+        self.printing = _functions_with(module, Print)
+        self.drawing = _functions_with(module, Draw)
+        # Reuse the VJPs that an earlier differentiation has generated.
         for f in module.functions.values():
             product = f.notes.get("product")
             if product is not None and product.name == f.name:
                 self.known[product.function, product.wanted, product.seeded] = product
 
     def name(self, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]) -> str:
+        """The name of a VJP; the first request adds it to the worklist."""
         key = (function, wanted, seeded)
         if key not in self.known:
-            self.known[key] = Product(self.names.fresh(f"{function}_vjp"), *key)
+            self.known[key] = CalleeVjp(self.names.fresh(f"{function}_vjp"), *key)
             self.todo.append(self.known[key])
         return self.known[key].name
 
     def quiet(self, function: Function) -> Function:
         """The function without its prints and errors."""
-        return replace(function, body=self._quiet(function.body))
+        return replace(function, body=self._without_effects(function.body))
 
-    def _quiet(self, block: Block) -> Block:
+    def _without_effects(self, block: Block) -> Block:
         out: Block = []
         for stmt in block:
             if isinstance(stmt, (Print, Raise)):
@@ -66,12 +69,13 @@ class Products:
             if isinstance(stmt, Call):
                 if stmt.function in self.drawing:
                     refuse_second_draw(stmt)
-                stmt = replace(stmt, function=self._silent(stmt.function), keep=False)
-            out.append(map_blocks(stmt, self._quiet))
+                stmt = replace(stmt, function=self._silent_copy(stmt.function), keep=False)
+            out.append(map_blocks(stmt, self._without_effects))
         return out
 
-    def _silent(self, name: str) -> str:
-        """The name of a function that computes what `name` computes, and prints nothing."""
+    def _silent_copy(self, name: str) -> str:
+        """The name of a copy of the function `name` that does not print; `name` itself if it
+        does not print anyway."""
         if name not in self.printing:
             return name
         if name not in self.copies:
@@ -80,8 +84,8 @@ class Products:
         return self.copies[name]
 
 
-def _having(module: Module, kind: type) -> set[str]:
-    """The functions with statements of a kind, and those that call such."""
+def _functions_with(module: Module, kind: type) -> set[str]:
+    """The functions that contain a statement of a kind, directly or through calls."""
     functions = module.functions
     found = {n for n, f in functions.items() if any(isinstance(s, kind) for s in walk(f.body))}
     while True:

@@ -1,8 +1,9 @@
-"""The adjoints at one point of the sweep, and how contributions are added to them.
+"""Adjoint environments of the reverse sweep, and the accumulation of contributions.
 
-`Bars` maps values to their current adjoints; a value that is absent has adjoint zero.  In a
-mirrored loop the adjoints of values from outside are carried from iteration to iteration:
-`LoopBars` notes which of them the body touches, at their first touch.
+An adjoint (in JAX: a cotangent) of a value `x` is named `x_bar`.  `Bars` maps values to their
+current adjoints; a value that is absent has adjoint zero.  In a mirrored loop the adjoints of
+values from outside the loop are loop-carried: `LoopBars` records them at the first access in the
+body.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import Accumulate
 from ..ir.record import field, record, replace
-from ..ir.scopes import Scope, Scopes, Twins, dims_of
+from ..ir.scopes import SameShapeValues, Scope, Scopes, dims_of
 from ..ir.symbolic_dims import Dim, Facts
 from ..rules.broadcasting import unbroadcast
 
 
 @record
 class LoopBars:
-    """Adjoints carried by the mirror of one loop: the value and its phi there, by name."""
+    """The adjoints carried by the mirror of one loop.  `entered` maps the name of a value to the
+    value and the phi of its adjoint."""
 
     scope: Scope
     adjoints: Adjoints
@@ -47,19 +49,22 @@ class LoopBars:
 
 @record
 class Bars:
-    """Adjoints by name of the value, inside at most one `loop` counted from the inside."""
+    """The current adjoints, by name of the value.  `loop` is the innermost mirrored loop."""
 
     loop: LoopBars | None = None
     values: dict[str, Operand] = field(default_factory=dict)
 
     def branch(self) -> Bars:
+        """A copy, for one branch of an `If`."""
         return Bars(self.loop, dict(self.values))
 
     def pop(self, v: Var) -> Operand | None:
-        """The adjoint of a value whose definition is reached: nothing more is added to it."""
+        """Remove and return the adjoint of a value at its definition, where it is complete."""
         return self.values.pop(v.name, None)
 
     def get(self, v: Var, home: Scope) -> Operand | None:
+        """The adjoint of a value of the scope `home`.  In a mirrored loop, the first access to
+        the adjoint of a value from outside makes it loop-carried."""
         found = self.values.get(v.name)
         if found is None and self.loop is not None and not home.inside(self.loop.scope):
             return self.loop.enter(v)
@@ -67,13 +72,14 @@ class Bars:
 
 
 class Adjoints:
-    """Makes adjoints of values: names and types them, zero and summed."""
+    """Emits adjoints: their names and types, zeros and sums.  `need` maps a forward value to its
+    operand in the sweep."""
 
     def __init__(self, b: Builder, scopes: Scopes, need: Any) -> None:
         self.b = b
         self.scopes = scopes
         self.need = need
-        self.twins = Twins(scopes, b.facts)
+        self.twins = SameShapeValues(scopes, b.facts)
         self.named: set[str] = set()
 
     # ---- names and types
@@ -85,7 +91,7 @@ class Adjoints:
         return bar
 
     def name(self, bar: Operand, v: Var, mark: int) -> Operand:
-        """Names a result of the statements from `mark` on as the adjoint of `v`."""
+        """Rename a result of the statements from index `mark` on to the adjoint of `v`."""
         if not isinstance(bar, Var) or bar.name in self.named:
             return bar
         block = self.b.block
@@ -110,8 +116,8 @@ class Adjoints:
         return self._emit(v, "zeros_like", self.like(v), dtype=t.dtype)
 
     def like(self, v: Var) -> Operand:
-        """A value of the shape of `v`, for the sake of its shape only: rather one that is
-        at hand than `v` itself, which might have to be saved."""
+        """A value with the shape of `v`, for uses of its shape only.  A top-level value of that
+        shape is preferred to `v` itself, which might have to be saved."""
         if not isinstance(v.type, Array):
             return v
         twin = None if self.scopes.home[v.name] is self.scopes.top else self.twins.shape(v)
@@ -120,7 +126,7 @@ class Adjoints:
     # ---- sums
 
     def add(self, bars: Bars, v: Var, contribution: Any, mark: int | None = None) -> None:
-        """bars[v] += contribution; `mark` is where the contribution's statements begin."""
+        """bars[v] += contribution.  `mark` is the index of the contribution's first statement."""
         mark = len(self.b.block) if mark is None else mark
         if isinstance(contribution, Accumulate):
             bars.values[v.name] = self._accumulate(bars, v, contribution)
@@ -133,8 +139,8 @@ class Adjoints:
             bars.values[v.name] = self._sum(v, old, bar)
 
     def joined(self, v: Var, parts: list[Any]) -> list[Any]:
-        """The contributions of one operation that has `v` as several operands (`x * x`), as
-        one where they are values."""
+        """The contributions of one operation in which `v` occurs as several operands (`x * x`).
+        They are summed to one unless one of them is an `Accumulate`."""
         if len(parts) == 1 or isinstance(v.type, ListOf):
             return parts
         if any(isinstance(p, Accumulate) for p in parts):
@@ -148,7 +154,7 @@ class Adjoints:
         if isinstance(v.type, ListOf):
             return self._list_sum(v, old, new)
         if isinstance(v.type, Array):
-            return self._emit(v, "update_add", old, new, path=())  # in place later on
+            return self._emit(v, "update_add", old, new, path=())  # bufferized in place
         return self._emit(v, "add", old, new)
 
     def _accumulate(self, bars: Bars, v: Var, part: Accumulate) -> Operand:
@@ -165,7 +171,7 @@ class Adjoints:
         return self._emit(v, "update_add", base, value, *operands, path=part.path)
 
     def _list_sum(self, v: Var, old: Operand, new: Operand) -> Operand:
-        """Lists have no addition: element by element."""
+        """The elementwise sum of two lists, as a loop."""
         b = self.b
         count = b.emit("list_len", old).operand
         index = b.var(Scalar("int64"), "k")
@@ -182,7 +188,7 @@ class Adjoints:
         return result
 
     def conform(self, g: Sym, v: Var) -> Operand:
-        """`g` with the dtype, shape and kind of `v`: broadcasting is undone here, once."""
+        """`g` with the dtype, shape and kind of `v`.  Broadcasting is undone only here."""
         t = v.type
         if isinstance(t, ListOf) or is_zero(g.operand):
             return g.operand
@@ -202,7 +208,7 @@ class Adjoints:
 
 
 def bar_type(t: Type) -> Type:
-    """The type of the adjoint of a value: its own, but neither weak nor strided."""
+    """The type of the adjoint of a value: its own type, neither weak nor strided."""
     if isinstance(t, Scalar):
         return Scalar(t.dtype)
     if isinstance(t, ListOf):
@@ -212,9 +218,9 @@ def bar_type(t: Type) -> Type:
     return replace(t, layout="C")
 
 
-def of_carried(v: Var, c: Carried, facts: Facts) -> Var:
-    """`v`, which goes round a loop beside a carried value: sizes of its own if those of the
-    value change."""
+def with_own_sizes(v: Var, c: Carried, facts: Facts) -> Var:
+    """`v`, the adjoint or tangent of a carried value in the same loop.  If the shape of the value
+    changes between iterations, `v` gets size symbols of its own."""
     if isinstance(v.type, Array):
         parts = (c.phi, c.init, c.next, c.result)
         shapes = {tuple(map(facts.canonical, dims_of(x))) for x in parts}

@@ -1,5 +1,5 @@
-"""Values with a derivative of their own (`ir.Custom`): their pullbacks put in place, and the
-statements themselves taken out when all is differentiated, with the budgets of loops."""
+"""Custom derivatives (`Custom` in `ir/nodes.py`): inline their pullbacks, and erase the `Custom`
+statements and the checkpoint budgets of loops after the last differentiation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir.builder import Builder
-from ..ir.clone import copy_block
+from ..ir.clone import clone_block
 from ..ir.nodes import (
     Assign,
     Block,
@@ -30,9 +30,9 @@ from ..ir.nodes import (
 def inline(
     b: Builder, function: Function, args: Sequence[Operand], origin: Origin | None
 ) -> list[Operand]:
-    """Emits a copy of a function's body for arguments, and returns its results."""
+    """Emit a clone of a function's body for the given arguments, and return its results."""
     inside: dict[str, Operand] = dict(zip((p.name for p in function.params), args, strict=True))
-    body = copy_block(function.body, b.names, inside, b.facts)
+    body = clone_block(function.body, b.names, inside, b.facts)
     for stmt in walk(body):
         if stmt.origin is not None and origin is not None:
             sweep = max(origin.sweep, stmt.origin.sweep + 1)
@@ -44,16 +44,16 @@ def inline(
 
 
 def settle(module: Module) -> Module:
-    """The module with values in place of those statements, and all loops alike."""
-    return module.map(lambda f, _: _settle(f))
+    """The module with each `Custom` replaced by its values, and loops without budgets."""
+    return module.map(lambda f, _: _erase(f))
 
 
-def _budgeted(stmt: Stmt) -> bool:
+def _has_budget(stmt: Stmt) -> bool:
     return isinstance(stmt, For) and stmt.budget is not None
 
 
-def _settle(function: Function) -> Function:
-    if not any(isinstance(s, Custom) or _budgeted(s) for s in walk(function.body)):
+def _erase(function: Function) -> Function:
+    if not any(isinstance(s, Custom) or _has_budget(s) for s in walk(function.body)):
         return function
     names: dict[str, Operand] = {}
 

@@ -1,14 +1,15 @@
 """Forward mode: a function becomes its Jacobian-vector product.
 
-Every active value gets a tangent, computed right after it by its rule's pushforward, in the
-same block: loops and branches stay as they are and carry tangents beside values.  The result
-is in value form again, so that it can be differentiated like any other function; a `Save` of
-an adjoint sweep saves the tangent beside the value, and its `restore` restores both.
+Every active value gets a tangent.  The pushforward of its rule computes it right after the value,
+in the same block: loops and branches keep their structure and carry tangents in addition to
+values.  The result is in value form, so that it can be differentiated like any other function.
+A `Save` of an adjoint sweep also saves the tangent of the value, and its `restore` restores both.
 
-A call becomes a call of the callee's own product, which yields its results and their tangents.
+A call becomes a call of the callee's own Jacobian-vector product (JVP), which yields the callee's
+results and their tangents.
 
-Statements for tangents carry the origin of the primal statement they belong to, with
-`Origin.sweep` counted up and `Origin.tangent` set.
+Statements for tangents carry the origin of their primal statement, with `Origin.sweep`
+incremented and `Origin.tangent` set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from ..ir.builder import Builder, NameSupply, Sym
 from ..ir.errors import UnsupportedError
-from ..ir.index_bounds import with_counters
+from ..ir.index_bounds import with_index_bounds
 from ..ir.nodes import (
     Array,
     Assign,
@@ -53,15 +54,16 @@ from ..ir.scopes import names_of
 from ..ir.symbolic_dims import Facts
 from ..rules.random_draws import refuse_active_draw
 from .activity import Activity, activity
-from .cotangents import bar_type, is_zero, of_carried
+from .cotangents import bar_type, is_zero, with_own_sizes
 from .custom_derivative import inline
-from .log_domain import through_logarithms
+from .log_domain import mark_log_domain
 
 
 @record
-class Pushes:
-    """The Jacobian-vector products of a module's functions: by function, the parameters with
-    tangents and the results with tangents.  `todo` are those still to be made."""
+class CalleeJvps:
+    """The Jacobian-vector products (JVPs) of a module's functions.  `known` maps a function and
+    the positions of the parameters that have tangents to the name of the JVP.  `todo` is the
+    worklist of those without a body yet: name, function, positions."""
 
     functions: dict[str, Function]
     names: NameSupply
@@ -69,11 +71,12 @@ class Pushes:
     todo: list[tuple[str, str, tuple[int, ...]]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, functions: Mapping[str, Function]) -> Pushes:
+    def of(cls, functions: Mapping[str, Function]) -> CalleeJvps:
         params = (p.name for f in functions.values() for p in f.params)
         return cls(dict(functions), NameSupply([*functions, *params]))
 
     def name(self, function: str, moving: tuple[int, ...]) -> str:
+        """The name of a JVP; the first request adds it to the worklist."""
         key = (function, moving)
         if key not in self.known:
             self.known[key] = self.names.fresh(f"{function}_jvp")
@@ -81,7 +84,7 @@ class Pushes:
         return self.known[key]
 
     def finish(self) -> None:
-        """Makes every product that was asked for, and those that they ask for."""
+        """Generate every requested JVP, and those that these request in turn."""
         while self.todo:
             name, function, moving = self.todo.pop(0)
             f = self.functions[function]
@@ -92,9 +95,9 @@ class Pushes:
 
 
 def forward(module: Module, wrt: tuple[str, ...], facts: Facts | None = None) -> Module:
-    """The module of `<name>_jvp`: the primal's parameters and a tangent for each parameter in
-    `wrt` in; the primal's results and the tangents of its float results out."""
-    pushes = Pushes.of(module.functions)
+    """The module of `<name>_jvp`.  It takes the primal's parameters and a tangent for each
+    parameter in `wrt`; it yields the primal's results and the tangents of its float results."""
+    pushes = CalleeJvps.of(module.functions)
     name = pushes.names.fresh(f"{module.entry}_jvp")
     made = forward_function(module.main, wrt, module.main.results, facts, pushes)
     pushes.finish()
@@ -107,17 +110,17 @@ def forward_function(
     wrt: tuple[str, ...],
     results: Iterable[Operand],
     facts: Facts | None,
-    pushes: Pushes,
+    pushes: CalleeJvps,
     names: NameSupply | None = None,
 ) -> Function:
-    """The function with the tangents of `results` as further results, given the tangents of
-    the parameters `wrt`, which are the last parameters.  New names are drawn from `names`."""
+    """The function with the tangents of `results` as additional results.  The tangents of the
+    parameters `wrt` are its last parameters.  New names come from `names`."""
     results = [r for r in results if is_float(r.type)]
     if names is None:
-        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+        names, facts = NameSupply(names_of(function)), with_index_bounds(function, facts)
     facts = facts or Facts()
-    function, _ = through_logarithms(function, wrt, results, facts, names)
-    pusher = Pusher(function, wrt, results, names, facts, pushes)
+    function, _ = mark_log_domain(function, wrt, results, facts, names)
+    pusher = ForwardMode(function, wrt, results, names, facts, pushes)
     params = {p.name: p for p in function.params}
     seeds = [pusher.dot_var(params[name]) for name in wrt]
     pusher.dots.update(zip(wrt, seeds))
@@ -133,9 +136,9 @@ def forward_function(
     )
 
 
-class Pusher:
-    """Pushes tangents through one function.  `dots` are the tangents by name of the value;
-    a value without one has tangent zero."""
+class ForwardMode:
+    """Forward-mode differentiation of one function.  `dots` are the tangents, by name of the
+    value; a value without one has tangent zero."""
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class Pusher:
         results: Iterable[Operand],
         names: NameSupply,
         facts: Facts,
-        pushes: Pushes,
+        pushes: CalleeJvps,
     ) -> None:
         self.function = function
         self.active: Activity = activity(function, wrt, results)
@@ -170,7 +173,7 @@ class Pusher:
         return self.b.var(type_ or bar_type(v.type), f"{v.user or v.name}_dot", user)
 
     def dot(self, x: Operand) -> Operand:
-        """The tangent of a value, zero if it has none."""
+        """The tangent of a value; zero if it has none."""
         found = self.dots.get(x.name) if isinstance(x, Var) else None
         return self.zeros(x) if found is None else found
 
@@ -184,8 +187,8 @@ class Pusher:
         return self.b.emit("zeros_like", x, hint=hint, dtype=t.dtype).operand
 
     def conform(self, dot: Sym, out: Var) -> Operand:
-        """A tangent in the dtype, shape and kind of its value: what a pushforward left
-        unbroadcast is broadcast here, once."""
+        """A tangent with the dtype, shape and kind of its value.  A pushforward may return an
+        unbroadcast tangent; it is broadcast here."""
         t = out.type
         if isinstance(t, ListOf):
             return dot.operand
@@ -204,7 +207,7 @@ class Pusher:
     # ---- statements
 
     def block(self, block: Block) -> Block:
-        """A copy of a block with tangents."""
+        """A copy of a block, with tangents."""
         out: Block = []
         with self.b.into(out):
             for stmt in block:
@@ -270,7 +273,7 @@ class Pusher:
         self.dots[out.name] = self.named(self.conform(b.sym(pushed), out), out, mark)
 
     def named(self, dot: Operand, out: Var, mark: int) -> Operand:
-        """Names what the statements from `mark` on computed as the tangent of `out`."""
+        """Rename the result of the statements from index `mark` on to the tangent of `out`."""
         block = self.b.block
         last = block[-1] if len(block) > mark else None
         if not isinstance(dot, Var) or not isinstance(last, Assign) or last.target != dot:
@@ -304,7 +307,7 @@ class Pusher:
         self.dots.update((t.name, d) for t, d in zip(floats, dots))
 
     def custom(self, stmt: Custom) -> None:
-        """What pulls adjoints back, transposed, pushes tangents forward."""
+        """The tangents of a `Custom`: the pushforward is the transpose of its pullback."""
         if not any(isinstance(x, Var) and x.name in self.dots for x in stmt.inputs):
             return
         from .reverse import transposed
@@ -353,5 +356,6 @@ class Pusher:
         self.b.block.append(replace(stmt, carried=carried, **changes))
 
     def carried_dot(self, c: Carried, v: Var) -> Var:
-        """A phi or result for the tangent of a carried value, whose shape may change."""
-        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c, self.b.facts)
+        """A phi or result for the tangent of a carried value, whose shape may vary between
+        iterations."""
+        return with_own_sizes(self.dot_var(v, bar_type(c.phi.type)), c, self.b.facts)

@@ -1,25 +1,25 @@
-"""Differentiates quotients by and logarithms of sums of exponentials through logarithms.
+"""Log-domain differentiation of quotients by, and logarithms of, sums of exponentials.
 
-The chain rule through `1 / (1 + exp(-x))` or `log(1 + exp(x))` meets 0 * inf or inf / inf where the
-exponential overflows, although the derivative is a plain number between 0 and 1.  This pass runs
-before a function is differentiated, in either mode.  It finds the values below, leaves what they
-are computed from as it is, and tells by a further operation (`rules/internal/log_domain_rules.py`)
-what their logarithm is:
+The chain rule through `1 / (1 + exp(-x))` or `log(1 + exp(x))` computes 0 * inf or inf / inf where
+the exponential overflows, although the derivative is finite, between 0 and 1.  This pass runs
+before a function is differentiated, in either mode.  It recognises the values below, leaves their
+computation unchanged, and marks each with an additional operation
+(`rules/internal/log_domain_rules.py`) that holds the value's logarithm:
 
 | name | value | logarithm |
 |---|---|---|
 | logistic | `c / (k + exp(t))`, `1 / (k + exp(-x))` | minus log_plus(t), log_logistic(x) |
-| logistic, the other half | `exp(t) / (k + exp(t))` | log_part(t) |
+| complementary logistic | `exp(t) / (k + exp(t))` | log_part(t) |
 | softplus | `log(k + exp(t))`, `log1p(exp(t))` | log_plus(t) |
 | softmax | `exp(t) / sum(exp(t))` | log_share(t) |
 | logsumexp | `log(sum(exp(t)))`, `log(mean(exp(t)))` | log_total(t) |
 | logaddexp | `log(exp(s) + exp(t))` | log_add(s, t) |
 | log-cosh | `log(cosh(t))` | log_cosh(t) |
-| quotient | `a / d`, `d ** n`, `log(c / d)`, where d is one of these sums | made of theirs |
+| quotient | `a / d`, `d ** n`, `log(c / d)`, where d is one of these sums | composed of theirs |
 
-A logarithm follows its value through products, quotients, powers, casts and views.  k is a
-positive constant, c any.  Exponentials that cannot overflow are left alone: those of
-`x - max(x)`, and beside a constant those of `-abs(x)`.
+Logarithms are propagated through products, quotients, powers, casts and views.  k is a positive
+constant, c any constant.  Exponentials that cannot overflow are not rewritten: those of
+`x - max(x)`, and, in a sum with a constant, those of `-abs(x)`.
 
 For example, `s = 1 / (1 + exp(t))` becomes
 
@@ -29,7 +29,7 @@ For example, `s = 1 / (1 + exp(t))` becomes
     s_1 = divide(1.0, d)
     s = exp_as(s_1, negative(ln))
 
-and once all is differentiated `settle` turns it back, so that no value differs from before.
+After the last differentiation `settle` erases the marks, so that no computed value changes.
 """
 
 from __future__ import annotations
@@ -62,27 +62,33 @@ from ..ir.nodes import (
 from ..ir.record import record, replace
 from ..ir.symbolic_dims import Facts
 from ..rules import sign_analysis
-from ..rules.internal.log_domain_rules import VALUES
-from ..rules.numpy.reductions import kept, like_result
-from ..simplify.dce import drop_dead
+from ..rules.internal.log_domain_rules import LOG_DOMAIN_RULES
+from ..rules.numpy.reductions import kept, reduce_like_result
+from ..simplify.dce import eliminate_dead_code
 from .activity import Activity, activity
 
-_DEPTH = 12
+# The maximum depth of the search through definitions.
+_MAX_DEPTH = 12
 _EXPONENTIALS = ("exp", "cosh")
+# By operation: 1 / ln(base).
 _LOGARITHMS = {"log": 1.0, "log1p": 1.0, "log2": 1 / math.log(2.0), "log10": 1 / math.log(10.0)}
+# The operations whose results may be marked.
 _ROOTS = ("divide", "power", "sqrt", "reciprocal", "where", *_LOGARITHMS)
+# By operation: the exponent.
 _POWERS = {"sqrt": 0.5, "reciprocal": -1.0, "square": 2.0}
-# A logarithm is moved about as its value is.
+# Operations that move elements only: they apply to a logarithm as to its value.
 _VIEWS = "reshape transpose expand_dims squeeze broadcast_to broadcast_like copy".split()
-# Through these a shift by the largest element is still one.
-_SAME_SIZE = (*_VIEWS, "cast", "index", "stop_gradient", "same", "where")
+# Operations that preserve the property of being shifted by the maximum.
+_SHIFT_PRESERVING = (*_VIEWS, "cast", "index", "stop_gradient", "same", "where")
 
 
 @record(frozen=True)
 class Log:
-    """The logarithm of the size of a value, up to a constant.  `value` is None for a constant.
-    `has_sum`: a sum of exponentials is part of it.  `positive`: the value is above 0.
-    `may_be_nan`: the value is a quotient of two that may both overflow."""
+    """The logarithm of the absolute value of a value, up to an additive constant.
+
+    `value` is None for a constant.  `has_sum`: it involves a sum of exponentials.  `positive`:
+    the value is > 0.  `may_be_nan`: the value is a product or quotient of two values that may
+    both overflow."""
 
     value: Operand | None
     has_sum: bool = False
@@ -90,7 +96,7 @@ class Log:
     may_be_nan: bool = False
 
 
-def through_logarithms(
+def mark_log_domain(
     function: Function,
     wrt: Iterable[str],
     results: Iterable[Operand],
@@ -98,9 +104,9 @@ def through_logarithms(
     names: NameSupply,
     inner: tuple[str, ...] = (),
 ) -> tuple[Function, list[int]]:
-    """The function with the logarithms of what is found, and where each of the statements of its
-    body stands then.  `inner` are values of the body by which derivatives are wanted: these must
-    not be passed by."""
+    """The function with all recognised values marked, and the new index of each statement of its
+    body.  `inner` are values of the body with respect to which derivatives are requested: no
+    logarithm is propagated through them, since the derivative would bypass them."""
     same = list(range(len(function.body)))
     ops = {s.op.name for s in walk(function.body) if isinstance(s, Assign)}
     if ops.isdisjoint(_EXPONENTIALS) or ops.isdisjoint(_ROOTS):
@@ -138,28 +144,29 @@ class _Rewrite:
         self.b = Builder(names, facts)
         self.b.checks = False
         self.made: dict[str, Assign] = {}
-        self.marked: set[str] = set()  # values that have their logarithm already
+        self.marked: set[str] = set()  # values that are already marked
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.made[stmt.target.name] = stmt
                 self.b.definitions[stmt.target.name] = stmt.op
-                if stmt.op.name in VALUES and isinstance(stmt.op.args[0], Var):
+                if stmt.op.name in LOG_DOMAIN_RULES and isinstance(stmt.op.args[0], Var):
                     self.marked.add(stmt.op.args[0].name)
         self.logs: dict[str, Log | None] = {}
-        # By the name of a value: what its logarithm is computed by, the operation that stands for
-        # it, and the new name of the value itself.
+        # By name of a value: the statements that compute its logarithm, the statements of its
+        # mark, and the variable of the unmarked value.
         self.after: dict[str, Block] = {}
         self.marks: dict[str, Block] = {}
         self.raw: dict[str, Var] = {}
 
     @contextmanager
     def at(self, stmt: Stmt, block: Block) -> Iterator[None]:
-        """Emits into a block, as code that belongs to a statement and is not as written."""
+        """A context that emits into a block, with the origin of a statement but marked as not
+        being the user's text."""
         origin = stmt.origin and replace(stmt.origin, batched=True)
         with self.b.at(origin), self.b.into(block):
             yield
 
-    # ---- what is marked
+    # ---- marks
 
     def is_root(self, stmt: Assign) -> bool:
         return (
@@ -170,7 +177,7 @@ class _Rewrite:
         )
 
     def root(self, stmt: Assign) -> None:
-        """Marks a quotient, a power or a logarithm if a sum of exponentials is in it."""
+        """Mark a quotient, a power or a logarithm if it involves a sum of exponentials."""
         if not self.is_root(stmt):
             return
         target, op = stmt.target, stmt.op
@@ -198,7 +205,7 @@ class _Rewrite:
         self.mark(stmt, name, value, before=block)
 
     def log_of_one_more(self, stmt: Assign) -> Log | None:
-        """The logarithm of 1 + x, of which there is only the x in `log1p(x)`."""
+        """The logarithm of 1 + x, for `log1p(x)`, where no value 1 + x exists."""
         x = stmt.op.args[0]
         log = self.log(x)
         if log is None or log.value is None or not log.positive or self.is_below_one(x):
@@ -214,7 +221,7 @@ class _Rewrite:
         self.marks[target.name] = [*(before or []), Assign(target, op, stmt.origin)]
 
     def value_of(self, target: Var) -> Var:
-        """The value itself, under the name that it has once `target` stands for it."""
+        """The variable of the unmarked value, if `target` is to be the marked one."""
         if not self.is_root(self.made[target.name]):
             return target
         if target.name not in self.raw:
@@ -222,7 +229,7 @@ class _Rewrite:
         return self.raw[target.name]
 
     def block(self, block: Block) -> Block:
-        """A block with everything in its place."""
+        """A block with the marks and the computations of logarithms inserted."""
         out: Block = []
         for stmt in block:
             stmt = map_blocks(stmt, self.block)
@@ -236,8 +243,8 @@ class _Rewrite:
 
     # ---- logarithms
 
-    def log(self, x: Operand, depth: int = _DEPTH) -> Log | None:
-        """The logarithm of a value, or None where it has none that is known."""
+    def log(self, x: Operand, depth: int = _MAX_DEPTH) -> Log | None:
+        """The logarithm of a value; None if it is not one of the recognised forms."""
         constant = self.constant(x)
         if constant is not None:
             return Log(None, positive=constant > 0) if constant else None
@@ -255,7 +262,7 @@ class _Rewrite:
         return self.logs[x.name]
 
     def constant(self, x: Operand) -> float | None:
-        """A real number that the program text holds."""
+        """The value of a real constant of the program; otherwise None."""
         op = self.definition(x)
         if op is not None and op.name == "literal":
             x = op.args[0]
@@ -267,6 +274,7 @@ class _Rewrite:
         return self.made[x.name].op if isinstance(x, Var) and x.name in self.made else None
 
     def log_of(self, stmt: Assign, depth: int) -> Log | None:
+        """The logarithm of the target of a statement."""
         op, args = stmt.op, stmt.op.args
         if op.name in ("exp_as", "exp_ratio_as"):
             return Log(args[1], has_sum=True, may_be_nan=op.name == "exp_ratio_as")
@@ -290,24 +298,26 @@ class _Rewrite:
         if op.name == "same":
             return first
         if op.name == "cast":
-            return self.moved(first, lambda ln: ln.astype(op.attrs["dtype"]))
+            return self.transformed(first, lambda ln: ln.astype(op.attrs["dtype"]))
         if op.name in _VIEWS or (op.name == "index" and _is_basic(op)):
-            return self.moved(first, lambda ln: self.b.emit(op.name, ln, *args[1:], **op.attrs))
+            return self.transformed(
+                first, lambda ln: self.b.emit(op.name, ln, *args[1:], **op.attrs)
+            )
         if op.name in _POWERS or op.name == "power":
             n = _POWERS[op.name] if op.name in _POWERS else self.constant(args[1])
-            return self.moved(first, lambda ln: ln * n) if n and first.positive else None
+            return self.transformed(first, lambda ln: ln * n) if n and first.positive else None
         if op.name in ("multiply", "divide"):
             second = self.log(args[1], depth)
             return second and self.log_of_product(stmt, first, second)
         return None
 
-    def moved(self, log: Log, change: Callable[[Sym], Sym]) -> Log:
+    def transformed(self, log: Log, change: Callable[[Sym], Sym]) -> Log:
         if log.value is None:
             return log
         return replace(log, value=change(self.b.sym(log.value)).operand)
 
     def log_of_product(self, stmt: Assign, first: Log, second: Log) -> Log | None:
-        """That of a product or quotient."""
+        """The logarithm of a product or quotient."""
         share = self.log_of_share(stmt) if stmt.op.name == "divide" else None
         if share is not None:
             return share
@@ -325,7 +335,8 @@ class _Rewrite:
         )
 
     def log_of_share(self, stmt: Assign) -> Log | None:
-        """That of `exp(t) / (k + exp(t))`, and of `exp(t) / sum(exp(t))` with the axes kept."""
+        """The logarithm of `exp(t) / (k + exp(t))`, and of `exp(t) / sum(exp(t))` over all axes or
+        with keepdims."""
         part, total = stmt.op.args
         made, log, whole = self.definition(total), self.log(part), self.log(total)
         if made is None or log is None or whole is None or log.value is None or not whole.value:
@@ -346,8 +357,8 @@ class _Rewrite:
         return Log(value.operand, has_sum=True, may_be_nan=True)
 
     def log_of_logistic(self, stmt: Assign, whole: Sym) -> Sym | None:
-        """That of `1 / (k + exp(-x))`, told of x: this spares two changes of sign and, as the
-        value is at hand, a division."""
+        """The logarithm of `1 / (k + exp(-x))` as a function of x.  Its derivative saves two
+        negations and, since it reuses the value, a division."""
         made = self.b.definitions.get(getattr(whole.operand, "name", ""))
         if made is None or made.name != "log_plus" or self.constant(stmt.op.args[0]) != 1.0:
             return None
@@ -359,7 +370,8 @@ class _Rewrite:
         return self.b.emit("log_logistic", v, self.value_of(stmt.target), c, part, x)
 
     def log_of_choice(self, op: Op, depth: int) -> Log | None:
-        """That of `where(p == inf, 1.0, p / d)`, which is what a derivative of these is made of."""
+        """The logarithm of `where(p == inf, 1.0, p / d)`, which derivatives of the marked values
+        consist of."""
         test = self.definition(op.args[0])
         if test is None or test.name != "equal" or self.constant(test.args[1]) != math.inf:
             return None
@@ -369,7 +381,7 @@ class _Rewrite:
         return log and replace(log, may_be_nan=False)
 
     def is_same(self, x: Operand, y: Operand) -> bool:
-        """Whether two exponentials are one and the same value."""
+        """True if two exponentials are the same value."""
         one, other = self.definition(x), self.definition(y)
         return x == y or (one is not None and one.name == "exp" and one == other)
 
@@ -398,7 +410,8 @@ class _Rewrite:
         return b.emit("log_add", value, x, y) if name is None else b.emit(name, value, *terms)
 
     def terms(self, x: Operand) -> tuple[Operand, ...]:
-        """The logarithms of what was added: a sum of several has fewer digits than they."""
+        """The logarithms of the terms of a sum.  A sum of three or four is differentiated by its
+        terms, since the logarithm of a partial sum has fewer accurate digits."""
         made = self.b.definitions.get(x.name) if isinstance(x, Var) else None
         return made.args[1:] if made is not None and made.name.startswith("log_add") else (x,)
 
@@ -418,7 +431,7 @@ class _Rewrite:
         ln = b.sym(log.value)
         largest = kept(b, "max", ln, attrs)
         largest = b.emit("where", b.emit("isfinite", largest), largest, 0.0)
-        value = np.log(like_result(b, "sum", np.exp(ln - largest), attrs))
+        value = np.log(reduce_like_result(b, "sum", np.exp(ln - largest), attrs))
         if attrs["axis"] is not None and not attrs.get("keepdims"):
             largest = b.emit("squeeze", largest, axes=attrs["axis"])
         attrs = {**attrs, "mean": stmt.op.name == "mean", "plus": 0.0}
@@ -428,11 +441,11 @@ class _Rewrite:
     # ---- exponentials that cannot overflow
 
     def is_shifted(self, t: Operand, depth: int) -> bool:
-        """Whether the largest of all is subtracted from `t`, as in `x - max(x)`."""
+        """True if the maximum is subtracted from `t`, as in `x - max(x)`."""
         op = self.definition(t)
         if op is None or depth <= 0:
             return False
-        if op.name in ("multiply", "divide") or op.name in _SAME_SIZE:
+        if op.name in ("multiply", "divide") or op.name in _SHIFT_PRESERVING:
             return any(self.is_shifted(a, depth - 1) for a in op.args)
         if op.name != "subtract":
             return False
@@ -440,26 +453,26 @@ class _Rewrite:
         return largest is not None and self.base(largest) == base
 
     def base(self, x: Operand) -> Operand:
-        """What `x` is a view, a copy or a conversion of."""
+        """The value of which `x` is a view, a copy or a conversion."""
         op = self.definition(x)
-        while op is not None and op.name in _SAME_SIZE and op.name != "where":
+        while op is not None and op.name in _SHIFT_PRESERVING and op.name != "where":
             x, op = op.args[0], self.definition(op.args[0])
         return x
 
     def largest(self, x: Operand, depth: int) -> Operand | None:
-        """The array of which `x` is the largest element."""
+        """The array of which `x` is the maximum; None if `x` is not a maximum."""
         op = self.definition(x)
         if op is None or depth <= 0:
             return None
         if op.name == "max":
             return op.args[0]
-        if op.name not in _SAME_SIZE:
+        if op.name not in _SHIFT_PRESERVING:
             return None
         found = (self.largest(a, depth - 1) for a in op.args)
         return next((x for x in found if x is not None), None)
 
     def is_below_one(self, x: Operand) -> bool:
-        """Whether `x` is an exponential of something that is never positive."""
+        """True if `x` is an exponential of a provably nonpositive value."""
         op = self.definition(x)
         made = op and op.name == "exp" and self.definition(op.args[0])
         if not made:
@@ -478,45 +491,49 @@ def _is_basic(op: Op) -> bool:
     return all(item[0] in ("int", "slice", "all", "new") for item in op.attrs["items"])
 
 
-# ---------------------------------------------------------------- afterwards
+# ---------------------------------------------------------------- removal of the marks
 
 
 def settle(module: Module) -> Module:
-    """The module with values in place of the operations that stand for them."""
-    # Logarithms that nobody reads go first: equal parts of the sweep would else be read off them.
-    return module.map(lambda f, _: drop_dead(_settle(f)) if _marks(f) else f)
+    """The module with each mark replaced by its value."""
+    # Unread logarithms are dropped here, before CSE: it would otherwise reuse their
+    # subexpressions for equal ones in the sweep.
+    return module.map(lambda f, _: eliminate_dead_code(_erase_marks(f)) if _marks(f) else f)
 
 
 def unmarked(function: Function) -> Function:
-    """The same of one function that was differentiated, where later derivatives may be asked for
-    by any of its values.  Statements of the program itself all stay."""
-    settled, unread = _settle(function), function.notes.get("logarithms", set())
-    while settled is not function:
-        reads = {x.name for s in walk(settled.body) for x in operands_of(s) if isinstance(x, Var)}
-        reads |= {x.name for x in settled.results if isinstance(x, Var)}
+    """A differentiated function with each mark replaced by its value, and without the logarithms
+    that are no longer read.  No statement of the program itself is dropped, since later
+    derivatives may be requested with respect to any of its values."""
+    erased, unread = _erase_marks(function), function.notes.get("logarithms", set())
+    while erased is not function:
+        reads = {x.name for s in walk(erased.body) for x in operands_of(s) if isinstance(x, Var)}
+        reads |= {x.name for x in erased.results if isinstance(x, Var)}
         drop = unread - reads
-        if not any(isinstance(s, Assign) and s.target.name in drop for s in walk(settled.body)):
+        if not any(isinstance(s, Assign) and s.target.name in drop for s in walk(erased.body)):
             break
-        settled = _without(settled, drop)
-    return settled
+        erased = _without_definitions(erased, drop)
+    return erased
 
 
-def _without(function: Function, names: set[str]) -> Function:
+def _without_definitions(function: Function, names: set[str]) -> Function:
     def keep(stmt: Stmt) -> Stmt | None:
         return None if isinstance(stmt, Assign) and stmt.target.name in names else stmt
 
-    return _mapped(function, keep, lambda x: x)
+    return _map_statements(function, keep, lambda x: x)
 
 
 def _marks(function: Function) -> list[Assign]:
-    return [s for s in walk(function.body) if isinstance(s, Assign) and s.op.name in VALUES]
+    return [
+        s for s in walk(function.body) if isinstance(s, Assign) and s.op.name in LOG_DOMAIN_RULES
+    ]
 
 
-def _settle(function: Function) -> Function:
+def _erase_marks(function: Function) -> Function:
     marks = _marks(function)
     if not marks:
         return function
-    # A value that the pass has renamed gets its name back; others keep theirs.
+    # A value that this pass has renamed gets its original name back.
     renamed: dict[str, Var] = {}
     names: dict[str, Operand] = {}
     for stmt in marks:
@@ -534,21 +551,21 @@ def _settle(function: Function) -> Function:
     def keep(stmt: Stmt) -> Stmt | None:
         if not isinstance(stmt, Assign):
             return stmt
-        if stmt.op.name in VALUES:
+        if stmt.op.name in LOG_DOMAIN_RULES:
             return None
         target = renamed.get(stmt.target.name)
         return stmt if target is None else replace(stmt, target=target)
 
-    return _mapped(function, keep, read)
+    return _map_statements(function, keep, read)
 
 
-def _mapped(
+def _map_statements(
     function: Function,
     keep: Callable[[Stmt], Stmt | None],
     read: Callable[[Operand], Operand],
 ) -> Function:
-    """The function with statements and operands exchanged.  What its notes say about where the
-    statements of its body stand is kept right."""
+    """The function with `keep` applied to each statement (None drops it) and `read` to each
+    operand.  The statement indices in its notes are updated."""
 
     def visit(block: Block) -> Block:
         out: Block = []

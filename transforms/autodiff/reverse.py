@@ -1,22 +1,22 @@
 """Reverse mode: a function becomes its vector-Jacobian product.
 
-The forward part is the function's own body, unchanged but for `Save`s and recorded trip
-counts.  The adjoint sweep follows: every block backwards, every loop mirrored, every active
-operation by its rule's pullback.  All of it is in value form again, so that the result can
-be differentiated like any other function:
+The forward part is the function's own body, unchanged except for `Save`s and recorded trip
+counts.  The adjoint sweep follows: each block in reverse order, each loop mirrored, each active
+operation replaced by its rule's pullback.  The result is in value form, so that it can be
+differentiated like any other function:
 
 - a `restore` in the primal becomes a `Save` of its adjoint in the mirrored loop, and the
-  `Save` it belongs to becomes a `restore` of that;
+  matching `Save` becomes a `restore` of that adjoint;
 - the mirror of a mirrored loop runs forward again.
 
-A call becomes a call of the callee's own vector-Jacobian product (`callee_vjps.py`), which computes
-the callee's forward values again.
+A call becomes a call of the callee's own vector-Jacobian product (`callee_vjps.py`), which
+recomputes the callee's forward values.
 
-A slot has one `Save` and one `restore`; the two stand in loop nests of the same trip counts
-that run in opposite directions.
+A slot has one `Save` and one `restore`, in loop nests of the same trip counts that run in
+opposite directions.
 
-Statements of the sweep carry the origin of the primal statement they belong to, with
-`Origin.sweep` counted up; `notes["sweeps"]` is the number of sweeps.
+Statements of the sweep carry the origin of their primal statement, with `Origin.sweep`
+incremented; `notes["sweeps"]` is the number of sweeps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 from ..ir.builder import Builder, NameSupply, int_const, slot_for, trip_count
 from ..ir.errors import TypeError_, UnsupportedError
-from ..ir.index_bounds import with_counters
+from ..ir.index_bounds import with_index_bounds
 from ..ir.nodes import (
     Assign,
     Block,
@@ -64,36 +64,36 @@ from ..ir.record import field, record, replace
 from ..ir.scopes import Scope, Scopes, dims_of, names_of
 from ..ir.symbolic_dims import Dim, Facts
 from ..rules.random_draws import refuse_active_draw
-from ..simplify.dce import drop_dead
+from ..simplify.dce import eliminate_dead_code
 from .activity import Activity, differentiable
-from .callee_vjps import Products
-from .cotangents import Adjoints, Bars, LoopBars, bar_type, of_carried
+from .callee_vjps import CalleeVjps
+from .cotangents import Adjoints, Bars, LoopBars, bar_type, with_own_sizes
 from .custom_derivative import inline
 from .detach_tests import detach_tests
-from .log_domain import through_logarithms
-from .revolve import free_variables, sweep_back, without_the_rest
+from .log_domain import mark_log_domain
+from .revolve import emit_checkpointed_sweep, free_variables, prune_carried_state
 
 
 def reverse(
     module: Module, wrt: tuple[str, ...], result: int = 0, facts: Facts | None = None
 ) -> Module:
-    """The module of `<name>_vjp`: the primal's parameters and the seed `out_bar` in; the
-    primal's results and the adjoint of each parameter in `wrt` out."""
+    """The module of `<name>_vjp`.  It takes the primal's parameters and the seed `out_bar`; it
+    yields the primal's results and the adjoint of each parameter in `wrt`."""
     main = module.main
     params = {p.name: p for p in main.params}
     for name in wrt:
         if not is_float(params[name].type):
             raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
-    products = Products(module)
+    products = CalleeVjps(module)
     name = products.names.fresh(f"{main.name}_vjp")
     vjp = reverse_function(main, wrt, (result,), facts, products)
     vjp = replace(vjp, name=name, results=[*main.results, *vjp.results])
-    make_products(products)
+    generate_callee_vjps(products)
     return Module({vjp.name: vjp, **products.functions}, vjp.name)
 
 
-def make_products(products: Products) -> None:
-    """Makes every product that was asked for, and those that they ask for."""
+def generate_callee_vjps(products: CalleeVjps) -> None:
+    """Generate every requested VJP of a callee, and those that these request in turn."""
     while products.todo:
         product = products.todo.pop(0)
         f = products.quiet(products.functions[product.function])
@@ -108,21 +108,23 @@ def reverse_function(
     wrt: tuple[str, ...],
     seeded: tuple[int, ...],
     facts: Facts | None,
-    products: Products,
+    products: CalleeVjps,
     names: NameSupply | None = None,
     inner: tuple[str, ...] = (),
     within: bool = False,
 ) -> Function:
-    """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
-    defines, given those of the results `seeded`, which are the last parameters.  New names are
-    drawn from `names`.  `notes["forward"]` counts the statements before the sweep, and
-    `notes["places"]` says where each of the body's own stands among them.  `within` says that
-    the function is a part of a sweep."""
+    """A function that yields the adjoints of the parameters `wrt` and of the values `inner`,
+    which the body defines.  The adjoints of the results `seeded` are its last parameters.  New
+    names come from `names`.
+
+    `notes["forward"]` is the number of statements before the sweep; `notes["places"]` are the
+    indices of the original statements of the body among them.  `within` is true if the function
+    is part of a sweep."""
     outs = [function.results[i] for i in seeded]
     if names is None:
-        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+        names, facts = NameSupply(names_of(function)), with_index_bounds(function, facts)
     facts = facts or Facts()
-    function, places = through_logarithms(function, wrt, outs, facts, names, inner)
+    function, places = mark_log_domain(function, wrt, outs, facts, names, inner)
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
     reverser = _Reverser(function, active, facts, products, names, within)
     made = reverser.run(wrt, outs, inner)
@@ -131,9 +133,10 @@ def reverse_function(
 
 
 def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:
-    """The transpose of a pullback, which is linear in its last parameters: a function of its
-    parameters and of one tangent per result, which yields a tangent for each of those."""
-    products = Products(Module({pullback.name: pullback}, pullback.name))
+    """The transpose of a pullback, which is linear in the parameters after the first `captured`.
+    It takes the pullback's parameters and one tangent per result, and yields one tangent per
+    linear parameter."""
+    products = CalleeVjps(Module({pullback.name: pullback}, pullback.name))
     wrt = tuple(p.name for p in pullback.params[captured:])
     everything = tuple(range(len(pullback.results)))
     return reverse_function(pullback, wrt, everything, facts, products, names)
@@ -141,7 +144,8 @@ def transposed(pullback: Function, captured: int, facts: Facts, names: NameSuppl
 
 @record
 class _Mirror:
-    """The mirrored block under construction for one forward scope."""
+    """The mirrored block under construction for one forward scope.  `restored` maps forward
+    values to their operands in the mirrored block."""
 
     head: Block = field(default_factory=list)
     restored: dict[str, Operand] = field(default_factory=dict)
@@ -153,7 +157,7 @@ class _Reverser:
         function: Function,
         active: Activity,
         facts: Facts,
-        products: Products,
+        products: CalleeVjps,
         names: NameSupply,
         within: bool,
     ) -> None:
@@ -167,31 +171,32 @@ class _Reverser:
         self.sweep = max(function.notes.get("sweeps", 0), inner) + 1
         self.b = Builder(self.names, facts)
         self.b.checks = False
-        # Rules look at how their operands came about.
+        # Rules inspect the definitions of their operands.
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.b.definitions[stmt.target.name] = stmt.op
         self.adjoints = Adjoints(self.b, self.scopes, self.need)
         self.mirrors: dict[Scope, _Mirror] = {}
-        # What the forward part gains, by the value saved or the loop concerned.
+        # Additions to the forward part: saves by value, trip counts and labels by loop.
         self.saves: dict[str, Save] = {}
         self.trips: dict[int, Var] = {}
         self.labels: dict[int, str] = {}
         self.bar_slots: dict[str, Slot] = {}
-        self.asked: dict[str, Operand | None] = {}
+        # The adjoints of the values `inner` of `reverse_function`.
+        self.inner_bars: dict[str, Operand | None] = {}
 
     def run(
         self, wrt: tuple[str, ...], outs: list[Operand], inner: tuple[str, ...] = ()
     ) -> Function:
         f = self.function
-        self.asked = dict.fromkeys(inner)
+        self.inner_bars = dict.fromkeys(inner)
         bars = Bars()
         seeds = []
         for out in outs:
             name = self.names.fresh("out_bar")
             seeds.append(Var(name, bar_type(out.type), name))
             if isinstance(out, Var) and out in self.active:
-                seed = self.crossing(seeds[-1])
+                seed = self.at_boundary(seeds[-1])
                 if out.name in bars.values:
                     self.adjoints.add(bars, out, seed)
                 else:
@@ -200,10 +205,10 @@ class _Reverser:
         grads = []
         for p in (p for n in wrt for p in f.params if p.name == n):
             bar = bars.pop(p)
-            grads.append(self.adjoints.zeros(p) if bar is None else self.crossing(bar, p))
-        for name, bar in self.asked.items():
+            grads.append(self.adjoints.zeros(p) if bar is None else self.at_boundary(bar, p))
+        for name, bar in self.inner_bars.items():
             v = self.scopes.var[name]
-            grads.append(self.adjoints.zeros(v) if bar is None else self.crossing(bar, v))
+            grads.append(self.adjoints.zeros(v) if bar is None else self.at_boundary(bar, v))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         forward: Block = []
@@ -216,15 +221,17 @@ class _Reverser:
         notes |= {"forward": len(forward), "places": places}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
-    def crossing(self, bar: Operand, of: Var | None = None) -> Operand:
-        """An adjoint as it enters or leaves this function."""
+    def at_boundary(self, bar: Operand, of: Var | None = None) -> Operand:
+        """An adjoint at the boundary of this function: conjugated unless it is part of a sweep."""
         return bar if self.within else self.conjugate(bar, of)
 
     def conjugate(self, bar: Operand, of: Var | None = None) -> Operand:
-        """An adjoint as it enters or leaves a function.  Within the sweep the adjoint of a
-        complex number is the derivative by its real part less i times that by its imaginary
-        part, so that pullbacks are plain transposes; outside it is the direction of steepest
-        ascent, which is its conjugate."""
+        """The conjugate of a complex adjoint, for the boundary of a function; real adjoints
+        are unchanged.
+
+        Within the sweep the adjoint of z = x + iy is dL/dx - i dL/dy, so that pullbacks are
+        plain transposes.  Outside, it is the direction of steepest ascent, dL/dx + i dL/dy, which
+        is the conjugate."""
         if not is_complex(bar.type):
             return bar
         name = f"{of.user or of.name}_bar" if of is not None else ""
@@ -234,8 +241,8 @@ class _Reverser:
     # ---- forward values in the sweep
 
     def need(self, x: Operand) -> Operand:
-        """A forward value at the present point of the sweep: itself where it is in scope,
-        otherwise restored at the head of the mirrored block."""
+        """A forward value at the current point of the sweep: the value itself where it is in
+        scope, otherwise a `restore` at the head of the mirrored block."""
         if isinstance(x, Const):
             return x
         home = self.scopes.home[x.name]
@@ -260,7 +267,8 @@ class _Reverser:
 
     @contextmanager
     def mirroring(self, scope: Scope) -> Iterator[_Mirror]:
-        """Emits the mirror of a forward scope; its block is `mirror.head` afterwards."""
+        """A context that emits the mirror of a forward scope.  On exit the mirrored block is
+        `mirror.head`."""
         mirror = self.mirrors[scope] = _Mirror()
         body: Block = []
         with self.b.into(body):
@@ -268,13 +276,13 @@ class _Reverser:
         mirror.head += body
         del self.mirrors[scope]
 
-    # ---- statements, backwards
+    # ---- statements, in reverse order
 
     def walk(self, block: Block, bars: Bars) -> None:
         for stmt in reversed(block):
             for v in targets_of(stmt):
-                if v.name in self.asked:
-                    self.asked[v.name] = bars.values.get(v.name)
+                if v.name in self.inner_bars:
+                    self.inner_bars[v.name] = bars.values.get(v.name)
             with self.b.at(self.origin(stmt)):
                 if isinstance(stmt, Assign):
                     self.assign(stmt, bars)
@@ -291,8 +299,8 @@ class _Reverser:
                 elif isinstance(stmt, (For, While)):
                     self.loop(stmt, bars)
 
-    def seed(self, bars: Bars, x: Operand, g: Operand | None) -> None:
-        """Adds `g` to the adjoint of `x` if it has one."""
+    def contribute(self, bars: Bars, x: Operand, g: Operand | None) -> None:
+        """Add `g` to the adjoint of `x` if `x` is active."""
         if g is not None and x in self.active:
             assert isinstance(x, Var)
             self.adjoints.add(bars, x, g)
@@ -327,14 +335,18 @@ class _Reverser:
                 self.adjoints.add(bars, *self.through_view(x, part), mark)
 
     def through_view(self, x: Var, part: Any) -> tuple[Var, Any]:
-        """A contribution to a part of a view that a loop makes anew in each iteration is added
-        to that part of the array itself: `m_bar.T[i] += g` rather than a whole `m_bar` of
-        zeros for each column.  (A reshape of an adjoint might be a copy.)"""
+        """Redirect a contribution to a part of a view to the base array.
+
+        If a loop creates the view anew in each iteration, the contribution is added to that part
+        of the base: `m_bar.T[i] += g` rather than a whole `m_bar` of zeros for each column.
+        Reshapes are excluded, since the reshape of an adjoint might be a copy."""
         made = self.b.definitions.get(x.name)
         if made is None or made.name not in ("transpose", "expand_dims", "squeeze"):
             return x, part
         base, once = made.args[0], self.scopes.home[x.name] is self.scopes.top
-        if once or x.name in self.asked or not isinstance(part, Accumulate) or not base.type.ndim:
+        if once or x.name in self.inner_bars:
+            return x, part
+        if not isinstance(part, Accumulate) or not base.type.ndim:
             return x, part
         assert isinstance(base, Var)
         path = ((made.name, made.attrs["axes"]), *part.path)
@@ -355,7 +367,7 @@ class _Reverser:
             self.adjoints.add(bars, x, self.conjugate(part))
 
     def custom(self, stmt: Custom, bars: Bars) -> None:
-        """The pullback that was given is what the sweep runs."""
+        """The sweep over a `Custom`: inline its pullback."""
         seeds = [bars.pop(t) for t in stmt.targets]
         if all(g is None for g in seeds):
             return
@@ -366,7 +378,7 @@ class _Reverser:
         ]
         parts = inline(self.b, stmt.pullback, given, self.b.origin)
         for x, part in zip(stmt.inputs, parts):
-            self.seed(bars, x, self.conjugate(part))
+            self.contribute(bars, x, self.conjugate(part))
 
     def save(self, stmt: Save, bars: Bars) -> None:
         if stmt.slot.name in self.active.slots:
@@ -374,7 +386,7 @@ class _Reverser:
             bar = self.adjoints.bar_var(stmt.value)
             op = Op("restore", (), {"slot": self.bar_slot(stmt.slot)})
             self.b.block.append(Assign(bar, op, self.b.origin))
-            self.seed(bars, stmt.value, bar)
+            self.contribute(bars, stmt.value, bar)
 
     def bar_slot(self, slot: Slot) -> Slot:
         if slot.name not in self.bar_slots:
@@ -386,7 +398,7 @@ class _Reverser:
 
     def branch(self, stmt: If, bars: Bars) -> None:
         seeds = [(phi, bars.pop(phi.target)) for phi in stmt.phis]
-        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+        if all(g is None for _, g in seeds) and not self.has_active_slots(stmt):
             return
         cond = self.need(stmt.cond)
         outcomes: list[tuple[Block, Bars]] = []
@@ -394,7 +406,7 @@ class _Reverser:
             inner = bars.branch()
             with self.mirroring(self.scopes.inner(stmt, side)) as mirror:
                 for phi, g in seeds:
-                    self.seed(inner, phi.then_value if side == "then" else phi.else_value, g)
+                    self.contribute(inner, phi.then_value if side == "then" else phi.else_value, g)
                 self.walk(getattr(stmt, side), inner)
             outcomes.append((mirror.head, inner))
         (then, then_bars), (orelse, else_bars) = outcomes
@@ -418,7 +430,8 @@ class _Reverser:
         values: list[Operand | None],
         blocks: tuple[Block, Block],
     ) -> Phi:
-        """One adjoint from both branches; a branch without one has the adjoint from before."""
+        """The phi that merges the adjoints of both branches.  A branch without one contributes
+        the adjoint from before the `If`, or zero."""
         chosen: list[Operand] = []
         for value, block in zip(values, blocks):
             value = before if value is None else value
@@ -430,7 +443,7 @@ class _Reverser:
 
     def loop(self, stmt: For | While, bars: Bars) -> None:
         seeds = [(c, bars.pop(c.result)) for c in stmt.carried]
-        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+        if all(g is None for _, g in seeds) and not self.has_active_slots(stmt):
             return
         live = [(c, g) for c, g in seeds if g is not None or c.phi in self.active]
         if isinstance(stmt, For) and stmt.budget is not None:
@@ -445,7 +458,7 @@ class _Reverser:
             phis = [self.carried_bar(c, c.phi) for c, _ in live]
             for (c, _), phi in zip(live, phis):
                 self.shaped_as(phi, c.next)
-                self.seed(inner, c.next, phi)
+                self.contribute(inner, c.next, phi)
             self.walk(stmt.body, inner)
             if isinstance(stmt, While):
                 self.walk(stmt.test, inner)
@@ -469,15 +482,16 @@ class _Reverser:
             done = next(c for c in mirrored.carried if c.phi is phi)
             bars.values[v.name] = done.result
         for (c, _), done in zip(live, mirrored.carried):
-            self.seed(bars, c.init, done.result)
+            self.contribute(bars, c.init, done.result)
 
     def checkpointed(
         self, stmt: For, live: list[tuple[Carried, Operand | None]], bars: Bars
     ) -> None:
-        """The sweep over a loop whose iterations are computed again (`revolve.py`)."""
+        """The sweep over a loop whose iterations are recomputed from checkpoints
+        (`revolve.py`)."""
         scope = self.scopes.inner(stmt)
 
-        def at_hand(x: Operand) -> Operand:
+        def available(x: Operand) -> Operand:
             home = self.scopes.home.get(x.name) if isinstance(x, Var) else None
             return x if home is None or home.inside(scope) else self.need(x)
 
@@ -488,7 +502,7 @@ class _Reverser:
         own = list(inner_targets_of(loop))
         reads = free_variables(loop.body, [c.next for c in loop.carried])
         outer = [v for v in reads if v not in own]
-        # The adjoint of what the body reads from outside is handed on, with its share added.
+        # The step takes and returns the adjoints of the values it reads from outside the loop.
         shared = [v for v in outer if v in self.active]
         results = [*(c.next for c, _ in live), *shared]
         wrt = (*(c.phi.name for c, _ in live), *(v.name for v in shared))
@@ -496,28 +510,28 @@ class _Reverser:
         seeded = tuple(range(len(results)))
         facts, products, names = self.b.facts, self.products, self.names
         made = reverse_function(step, wrt, seeded, facts, products, names, within=True)
-        product = drop_dead(made)
-        needed = substitute([without_the_rest(loop, product)], at_hand)[0]
-        product.body = substitute(product.body, at_hand)
+        product = eliminate_dead_code(made)
+        needed = substitute([prune_carried_state(loop, product)], available)[0]
+        product.body = substitute(product.body, available)
         assert isinstance(needed, For)
-        swept = [self.swept(c, g) for c, g in live]
+        swept = [self.carried_adjoint(c, g) for c, g in live]
         for v in shared:
             before = bars.get(v, self.scopes.home[v.name])
             init = self.adjoints.zeros(v) if before is None else before
             swept.append(Carried(self.adjoints.bar_var(v), init, init, self.adjoints.bar_var(v)))
-        sweep_back(self.b, needed, product, swept)
+        emit_checkpointed_sweep(self.b, needed, product, swept)
         for v, done in zip(shared, swept[len(live) :]):
             bars.values[v.name] = done.result
         for (c, _), done in zip(live, swept):
-            self.seed(bars, c.init, done.result)
+            self.contribute(bars, c.init, done.result)
 
-    def swept(self, c: Carried, g: Operand | None) -> Carried:
-        """The adjoint of a carried value, carried back; its next is still to be found."""
+    def carried_adjoint(self, c: Carried, g: Operand | None) -> Carried:
+        """The loop-carried adjoint of a carried value; its `next` is a placeholder."""
         init = self.adjoints.zeros(c.result) if g is None else g
         return Carried(self.carried_bar(c, c.phi), init, init, self.carried_bar(c, c.result))
 
     def mirrored(self, stmt: For | While) -> For:
-        """The mirror of a loop, still empty: the same iterations in the opposite order."""
+        """The mirror of a loop with an empty body: the same iterations in reverse order."""
         label = stmt.label or self.labels.setdefault(id(stmt), self.names.fresh("loop"))
         common: dict[str, Any] = {
             "body": [],
@@ -536,7 +550,7 @@ class _Reverser:
         count = None if stmt.count is None else self.need(stmt.count)
         if stmt.until is not None:
             trips = self.need(self.trips_of(stmt))
-            if stmt.reverse:  # it began at the end: the mirror begins where it stopped
+            if stmt.reverse:  # the loop started at the last index: the mirror starts at its exit
                 b = self.b
                 total = count or trip_count(b, start, stop, step)
                 start = (b.sym(start) + (b.sym(total) - trips) * step).operand
@@ -544,16 +558,19 @@ class _Reverser:
         return For(index, start, stop, step, count=count, reverse=not stmt.reverse, **common)
 
     def shaped_as(self, bar: Var, v: Operand) -> None:
-        """An adjoint has the shape of its value, whatever becomes of that in other rounds."""
+        """Record that an adjoint has the shape of its value, which may differ in other
+        iterations."""
         for axis, size in enumerate(dims_of(bar)):
             if size == Dim.of(own := f"{bar.name}.{axis}"):
                 self.b.facts.learn(own, dims_of(v)[axis])
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
-        """A phi or result for the adjoint of a carried value, whose shape may change."""
-        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c, self.b.facts)
+        """A phi or result for the adjoint of a carried value, whose shape may vary between
+        iterations."""
+        return with_own_sizes(self.adjoints.bar_var(v, bar_type(c.phi.type)), c, self.b.facts)
 
     def trips_of(self, stmt: For | While) -> Var:
+        """The recorded trip count of a loop."""
         if stmt.trips is not None:
             return stmt.trips
         if id(stmt) not in self.trips:
@@ -566,8 +583,9 @@ class _Reverser:
         name = self.names.fresh(hint)
         return Var(name, Scalar("int64", value=Dim.of(name)))
 
-    def pinned(self, stmt: Stmt) -> bool:
-        """Whether a statement holds active slots, whose adjoints pair up across the sweep."""
+    def has_active_slots(self, stmt: Stmt) -> bool:
+        """True if a statement contains active slots.  It must stay in the sweep, since the `Save`
+        and the `restore` of their adjoints must both exist."""
         for s in walk([stmt]):
             if isinstance(s, Save) and s.slot.name in self.active.slots:
                 return True
@@ -577,8 +595,8 @@ class _Reverser:
         return False
 
     def prune(self, block: Block, used: set[str], saved: dict[str, str]) -> Block:
-        """Drops restored values that no pullback read, and their saves; `saved` maps the
-        slots to the values saved."""
+        """Drop restored values that no pullback reads, and their saves.  `saved` maps slots to
+        the values saved."""
         kept: Block = []
         for stmt in block:
             if isinstance(stmt, Assign) and stmt.op.name == "restore":
@@ -596,7 +614,7 @@ class _Reverser:
     # ---- the forward part
 
     def forward(self, block: Block) -> Block:
-        """A copy of a forward block with its saves, trip counts and labels."""
+        """A copy of a forward block, with saves, trip counts and labels added."""
         out: Block = []
         for stmt in block:
             out.append(self.rebuild(stmt))
@@ -612,7 +630,7 @@ class _Reverser:
             return stmt
         heads = list(inner_targets_of(stmt))
         if isinstance(stmt, While):
-            # The test runs once more than the body, so its values are saved in the body.
+            # The test runs once more than the body: save its values at the head of the body.
             heads += [v for s in stmt.test for v in targets_of(s)]
         head: Block = [self.saves[v.name] for v in heads if v.name in self.saves]
         new = replace(
@@ -627,6 +645,6 @@ class _Reverser:
 
 
 def _used(block: Block, results: list[Operand]) -> set[str]:
-    """The names that are read."""
+    """The names that a block or its results read."""
     operands = [*results, *(x for stmt in walk(block) for x in operands_of(stmt))]
     return {x.name for x in operands if isinstance(x, Var)}

@@ -1,5 +1,8 @@
-"""Values with the leading axis: their types, how a common value gets the axis, how one
-element is taken out, and how the elements' values are collected."""
+"""Values with the batch axis: their types, construction and decomposition.
+
+`BatchBuilder` broadcasts an unbatched value along the batch axis and extracts the value of one
+batch element.  `Collector` gathers the values that a loop over the batch elements computes.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,13 @@ from ..ir.nodes import (
 )
 from ..ir.symbolic_dims import Dim
 
+# Constructors of constant arrays, and the operation that makes such an array of a given shape.
 _FILLED = {"zeros": "zeros", "zeros_like": "zeros", "ones": "ones", "ones_like": "ones",
            "empty": "empty", "empty_like": "empty"}  # fmt: skip
 
 
 def batched_type(t: Type, size: Dim) -> Type:
-    """The type of many values of type `t`, one per element."""
+    """The type of a batch of values of type `t`: `t` with a leading axis of `size`."""
     if isinstance(t, ListOf):
         elem = batched_type(t.elem, size)
         assert isinstance(elem, Array)
@@ -49,9 +53,12 @@ def batched_type(t: Type, size: Dim) -> Type:
     return Array(t.dtype, (size, *t.shape), layout)
 
 
-class Values:
-    """Makes such values in a builder.  `size` is the number of elements, `measure` gives the
-    operand that holds a dim, or None."""
+class BatchBuilder:
+    """Builds batched values in a builder.
+
+    `size` is the batch size as a value, `extent` symbolically.  `measure` returns the operand that
+    holds a dim, or None.
+    """
 
     def __init__(
         self, b: Builder, size: Sym, extent: Dim, measure: Callable[[Dim], Operand | None]
@@ -64,10 +71,10 @@ class Values:
     def type(self, t: Type) -> Type:
         return batched_type(t, self.extent)
 
-    # ---- giving the axis
+    # ---- adding the batch axis
 
     def lift(self, x: Operand, t: Type | None = None) -> Sym:
-        """A value that all elements share, once for each; in the dtype of `t` if given."""
+        """An unbatched value, broadcast along the batch axis; in the dtype of `t` if given."""
         b, t = self.b, t or x.type
         op = b.definitions.get(x.name) if isinstance(x, Var) else None
         if op is not None and op.name == "undef":
@@ -84,7 +91,7 @@ class Values:
         return b.emit("broadcast_to", b.sym(x).astype(dtype), self.size, *b.sym(x).shape)
 
     def _sizes(self, x: Operand) -> Sequence[Any]:
-        """The sizes of an array, rather those of what it was made like."""
+        """The sizes of an array, taken from its constructor's operands where possible."""
         op = self.b.definitions.get(x.name) if isinstance(x, Var) else None
         if op is not None and op.name in ("zeros", "ones", "empty"):
             return op.args
@@ -92,13 +99,14 @@ class Values:
         return self._sizes(op.args[0]) if like else self.b.sym(x).shape  # type: ignore[union-attr]
 
     def _undefined(self, t: Type) -> Sym:
-        """Values that are never really read, of any size that is not known."""
+        """A batched undefined value, which is never read; unknown sizes are 0."""
         if isinstance(t, ListOf):
             return self.b.emit("list_new", type=self.type(t))
         sizes = [self.measure(d) or 0 for d in t.shape]
         return self.b.emit("empty", self.size, *sizes, dtype=t.dtype)
 
     def _lift_list(self, x: Operand) -> Sym:
+        """A list whose elements are those of `x`, each broadcast along the batch axis."""
         b = self.b
         type_ = self.type(x.type)
         empty = b.emit("list_new", type=type_)
@@ -109,10 +117,10 @@ class Values:
         def add(k: Sym, so_far: Sym) -> Sym:
             return b.emit("list_append", so_far, self.lift(b.emit("list_get", x, k).operand))
 
-        return self._over(b.emit("list_len", x), empty, add)
+        return self._list_loop(b.emit("list_len", x), empty, add)
 
-    def _over(self, count: Sym, start: Sym, step: Callable[[Sym, Sym], Sym]) -> Sym:
-        """A loop that carries one list."""
+    def _list_loop(self, count: Sym, start: Sym, step: Callable[[Sym, Sym], Sym]) -> Sym:
+        """Emit a loop of `count` iterations that carries one list; the list after the loop."""
         b = self.b
         index = self.index("k")
         phi, result = b.var(start.type, b.hint), b.var(start.type, b.hint)
@@ -124,18 +132,20 @@ class Values:
         return b.sym(result)
 
     def index(self, hint: str) -> Var:
+        """A new loop index."""
         name = self.b.names.fresh(hint)
         return Var(name, Scalar("int64", value=Dim.of(name)))
 
     def loop(self, index: Var, count: Operand, body: Block, carried: list[Carried]) -> For:
+        """A loop from 0 to `count`."""
         zero, one = int_const(0), int_const(1)
         label = self.b.names.fresh("loop")
         return For(index, zero, count, one, body, carried, label=label, origin=self.b.origin)
 
-    # ---- one element
+    # ---- the value of one batch element
 
     def element(self, x: Operand, t: Type, at: Var, hint: str) -> Operand:
-        """The value of one element, of type `t`."""
+        """The value of the batch element at index `at`, of type `t`."""
         b = self.b
         if isinstance(t, ListOf):
             return self._element_list(x, t, at)
@@ -150,16 +160,17 @@ class Values:
         return one.operand
 
     def _element_list(self, x: Operand, t: ListOf, at: Var) -> Operand:
+        """The list of one batch element."""
         b = self.b
 
         def add(k: Sym, so_far: Sym) -> Sym:
             item = b.emit("list_get", x, k).operand
             return b.emit("list_append", so_far, self.element(item, t.elem, at, b.hint))
 
-        return self._over(b.emit("list_len", x), b.emit("list_new", type=t), add).operand
+        return self._list_loop(b.emit("list_len", x), b.emit("list_new", type=t), add).operand
 
     def typed(self, x: Sym, t: Type) -> Operand:
-        """What was just emitted, with a type that says more of its shape."""
+        """The value emitted last, with the more precise type `t`."""
         v = x.operand
         assert isinstance(v, Var)
         last = self.b.block[-1]
@@ -167,19 +178,23 @@ class Values:
         self.b.block[-1] = replace(last, target=replace(v, type=t))
         return self.b.block[-1].target
 
-    # ---- all elements
+    # ---- collecting the values of all batch elements
 
     def collector(self, v: Var) -> Collector:
+        """A collector for the values of `v`; into an array if the sizes of `v` are known."""
         sizes = [None] if isinstance(v.type, ListOf) else [self.measure(d) for d in v.type.shape]
         known = [s for s in sizes if s is not None]
         return Collector(self, v, known if len(known) == len(sizes) else None)
 
 
 class Collector:
-    """Gathers the values of `v`, one per element, in a loop: in an array, or, where its sizes
-    are not known beforehand, in a list that is stacked."""
+    """Collects the values of `v` in a loop over the batch elements.
 
-    def __init__(self, values: Values, v: Var, sizes: list[Operand] | None) -> None:
+    They are stored in an array.  If the sizes of `v` are not known before the loop, they are
+    appended to a list, which is stacked after the loop.
+    """
+
+    def __init__(self, values: BatchBuilder, v: Var, sizes: list[Operand] | None) -> None:
         self.values, self.v, self.sizes = values, v, sizes
         b, t = values.b, v.type
         if isinstance(t, Array):
@@ -197,6 +212,7 @@ class Collector:
         self.after: Operand = self.start
 
     def add(self, value: Operand, at: Var) -> None:
+        """Emit, in the loop body, the store of the value of the batch element `at`."""
         b, hint = self.values.b, self.v.name
         if self.sizes is None:
             self.after = b.emit("list_append", self.phi, value, hint=hint).operand
@@ -205,11 +221,12 @@ class Collector:
         self.after = b.emit("update", self.phi, value, at, path=path, hint=hint).operand
 
     def carried(self) -> Carried:
+        """The loop-carried value of the collecting loop."""
         result = self.listed if self.sizes is None else self.result
         return Carried(self.phi, self.start, self.after, result)
 
     def done(self) -> Var:
-        """What holds all values, after the loop."""
+        """The batched value, after the loop."""
         if self.sizes is None:
             op = Op("list_stack", (self.listed,))
             self.values.b.block.append(Assign(self.result, op, self.values.b.origin))
@@ -219,9 +236,11 @@ class Collector:
 # ---------------------------------------------------------------- copies
 
 
-def renamed_sizes(block: Block, symbols: dict[str, Dim]) -> Block:
-    """A copy of a block whose types say `symbols` anew: sizes that differ by element are
-    named after the values of one."""
+def substitute_sizes(block: Block, symbols: dict[str, Dim]) -> Block:
+    """A copy of a block with `symbols` substituted in all its types.
+
+    Sizes that differ between batch elements then refer to the values of the current element.
+    """
 
     def of_type(t: Type) -> Type:
         if isinstance(t, (Array, Record)):

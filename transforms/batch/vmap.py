@@ -1,4 +1,4 @@
-"""The pass itself: emits the function for all elements, as the plan says."""
+"""The batching transformation: emits the batched function according to a `Plan`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from ..ir.builder import Builder, NameSupply, Sym, int_const
-from ..ir.clone import copy_block
+from ..ir.clone import clone_block
 from ..ir.errors import UnsupportedError
-from ..ir.index_bounds import with_counters
+from ..ir.index_bounds import with_index_bounds
 from ..ir.nodes import (
     Array,
     Assign,
@@ -41,8 +41,8 @@ from ..ir.op_registry import RULES
 from ..ir.scopes import names_of
 from ..ir.symbolic_dims import Atom, Dim, Facts
 from ..rules.batching_rules import Mapped, batching_of
-from .batched_values import Values, batched_type, renamed_sizes
-from .vmap_plan import QUERIES, Plan, Region
+from .batched_values import BatchBuilder, batched_type, substitute_sizes
+from .vmap_plan import SIZE_QUERIES, Plan, Region
 
 
 def batch(
@@ -55,21 +55,27 @@ def batch(
     all_results: bool = False,
     draws: bool = False,
 ) -> Function:
-    """`<name>_batch`: the parameters `mapped` get a leading axis of `size`, and so do the
-    results that depend on them (or `all_results`); `notes["batched"]` are their positions, and
-    `notes["batched_values"]` the names of all values with the axis.  `names` are those in use,
-    the function's own by default; `count` holds the size where it is needed, by default it is
-    read off a mapped parameter.  With `draws` each element draws its own random numbers, in turn;
-    otherwise they are drawn once."""
+    """The batched function `<name>_batch`.
+
+    The parameters `mapped` get a leading axis of `size`, and so do the results that depend on them
+    (with `all_results`, all results).  `notes["batched"]` are the positions of these results,
+    `notes["batched_values"]` the names of all values with the batch axis.
+
+    `names` supplies new names; by default they avoid those of the function.  `count` is an operand
+    that holds the batch size; by default the size is read from a mapped parameter.  With `draws`,
+    each batch element draws its own random numbers, in order; otherwise they are drawn once.
+    """
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
     if names is None:
-        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+        names, facts = NameSupply(names_of(function)), with_index_bounds(function, facts)
     plan = Plan(function, mapped, draws)
     return _Batcher(function, plan, size, facts or Facts(), names, count).run(all_results)
 
 
 class _Batcher:
+    """Emits the batched function."""
+
     def __init__(
         self,
         function: Function,
@@ -88,31 +94,35 @@ class _Batcher:
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.b.definitions[stmt.target.name] = stmt.op
-        # What stands for a batched value now, and the values in reach, innermost block last.
+        # The batched operand that replaces each value.  The values in scope, by block, innermost
+        # last.
         self.new: dict[str, Operand] = {}
-        self.reach: list[list[Var]] = [[]]
+        self.scopes: list[list[Var]] = [[]]
         self.slots: dict[str, Slot] = {}
         self.params = [self._param(p) for p in function.params]
 
     def _param(self, p: Var) -> Var:
+        """A parameter, with the batch axis if it is mapped."""
         if p.name in self.plan.mapped:
             new = replace(p, type=batched_type(p.type, self.extent))
             self.new[p.name] = new
-        self.reach[0].append(p)
+        self.scopes[0].append(p)
         return self.new.get(p.name, p)  # type: ignore[return-value]
 
     def run(self, all_results: bool) -> Function:
         f, b = self.function, self.b
         body: Block = []
         with b.into(body):
-            self.values = Values(b, self._size(), self.extent, self.measure)
+            self.values = BatchBuilder(b, self._size(), self.extent, self.measure)
             self._block(f.body)
             batched = [i for i, r in enumerate(f.results) if all_results or self.on(r)]
             results = [
                 self.lifted(r).operand if i in batched else r for i, r in enumerate(f.results)
             ]
-            effects = [(p, self._effect(p, v)) for p, v in f.effects]
-        self._mark(body, {s.origin.stmt for s in walk(body) if s.origin and s.origin.batched})
+            effects = [(p, self._effect_value(p, v)) for p, v in f.effects]
+        self._mark_batched(
+            body, {s.origin.stmt for s in walk(body) if s.origin and s.origin.batched}
+        )
         names = frozenset(self.plan.batched)
         notes = {**f.notes, "batched": tuple(batched), "batched_values": names}
         return replace(
@@ -126,6 +136,7 @@ class _Batcher:
         )
 
     def _size(self) -> Sym:
+        """The batch size as a value."""
         if self.count is not None:
             return self.b.sym(self.count)
         if self.extent.is_const:
@@ -133,9 +144,10 @@ class _Batcher:
         first = next(p for p in self.params if p.name in self.plan.mapped)
         return self.b.emit("shape", first, axis=0)
 
-    def _effect(self, p: Var, value: Operand) -> Operand:
+    def _effect_value(self, p: Var, value: Operand) -> Operand:
+        """The final value of a parameter that the function writes to."""
         if p.name in self.plan.mapped:
-            return self._joined(value, self.values.type(p.type))
+            return self._converted(value, self.values.type(p.type))
         if self.on(value):
             raise UnsupportedError(
                 f"{p.user or p.name} is written to by every element",
@@ -146,16 +158,19 @@ class _Batcher:
     # ---- operands
 
     def on(self, x: Operand) -> bool:
+        """True if `x` is batched."""
         return self.plan.on(x)
 
     def read(self, x: Operand) -> Operand:
+        """`x`, or the batched operand that replaces it."""
         return self.new.get(x.name, x) if isinstance(x, Var) else x
 
     def lifted(self, x: Operand, t: Type | None = None) -> Sym:
+        """`x` with the batch axis; broadcast if it is not batched."""
         return self.b.sym(self.read(x)) if self.on(x) else self.values.lift(x, t)
 
-    def _joined(self, x: Operand, t: Type) -> Operand:
-        """A value that becomes one of batched type `t`, at the end of a block or loop."""
+    def _converted(self, x: Operand, t: Type) -> Operand:
+        """`x` converted to the batched type `t`, as an input of a phi or a loop-carried value."""
         x = self.lifted(x, t).operand
         if isinstance(t, Array) and x.type.dtype != t.dtype:
             x = self.b.sym(x).astype(t.dtype).operand
@@ -164,7 +179,7 @@ class _Batcher:
         return x
 
     def measure(self, dim: Dim) -> Operand | None:
-        """An operand that holds a size, from what is in reach here."""
+        """An operand that holds a size, computed from the values in scope; None if impossible."""
         dim = self.b.facts.canonical(dim)
         if dim.is_const:
             return int_const(dim.const)
@@ -183,8 +198,9 @@ class _Batcher:
         return None if total is None else total.operand
 
     def _measured(self, dim: Dim) -> Operand | None:
+        """An operand that holds `dim` as it is: an integer, a size of an array, or max(d, 0)."""
         canonical = self.b.facts.canonical
-        for v in (v for block in self.reach for v in block):
+        for v in (v for block in self.scopes for v in block):
             op = self.b.definitions.get(v.name)
             if op is not None and op.name == "undef":
                 continue
@@ -207,14 +223,16 @@ class _Batcher:
     # ---- statements
 
     def _inner(self, block: Block, bound: Iterable[Var] = ()) -> Block:
+        """An inner block, batched; `bound` are the values that its statement binds."""
         out: Block = []
-        self.reach.append(list(bound))
+        self.scopes.append(list(bound))
         with self.b.into(out):
             self._block(block)
-        self.reach.pop()
+        self.scopes.pop()
         return out
 
     def _block(self, block: Block) -> None:
+        """Emit the statements of a block; each region as a loop over the batch elements."""
         regions = {r.first: r for r in self.plan.regions.get(id(block), ())}
         index = 0
         while index < len(block):
@@ -226,7 +244,7 @@ class _Batcher:
             for k in range(region.first, region.last + 1):
                 if k not in region.members:
                     self._stmt(block[k])
-            self._each(block, region)
+            self._loop_region(block, region)
             index = region.last + 1
 
     def _stmt(self, stmt: Stmt) -> None:
@@ -244,23 +262,26 @@ class _Batcher:
                 self._custom(stmt)
             else:
                 self.b.block.append(stmt)
-            self.reach[-1] += targets_of(stmt)
+            self.scopes[-1] += targets_of(stmt)
 
     def _origin(self, origin: Origin | None) -> Origin | None:
-        """A statement for all elements is no longer what the user's text says."""
+        """`origin`, marked as batched: the statement no longer equals its source text."""
         return origin and replace(origin, batched=True)
 
-    def _mark(self, block: Block, texts: set[Span]) -> None:
-        """Statements that come of one text say it together, or not at all."""
+    def _mark_batched(self, block: Block, texts: set[Span]) -> None:
+        """Mark all statements of the source statements `texts` as batched.
+
+        Statements from one source statement are printed as its source text together, or not at all.
+        """
         for i, stmt in enumerate(block):
             if stmt.origin is not None and stmt.origin.stmt in texts:
                 block[i] = replace(stmt, origin=self._origin(stmt.origin))
             for inner in blocks_of(block[i]):
-                self._mark(inner, texts)
+                self._mark_batched(inner, texts)
 
     def _assign(self, stmt: Assign) -> None:
         op, target = stmt.op, stmt.target
-        if op.name in QUERIES and self.on(op.args[0]):
+        if op.name in SIZE_QUERIES and self.on(op.args[0]):
             attrs = {"axis": op.attrs["axis"] + 1} if op.name == "shape" else {}
             op = Op(op.name, (self.read(op.args[0]),), attrs)
             self.b.block.append(replace(stmt, op=op, origin=self.b.origin))
@@ -274,6 +295,7 @@ class _Batcher:
             self._operation(stmt)
 
     def _operation(self, stmt: Assign) -> None:
+        """Emit an operation by its batching rule, or in a loop over the batch elements."""
         op, target, b = stmt.op, stmt.target, self.b
         rule = batching_of(RULES[op.name])
         mark = len(b.block)
@@ -292,14 +314,14 @@ class _Batcher:
         )
         if out is None:
             del b.block[mark:]
-            self._each_of([stmt], [target])
+            self._loop_over_batch([stmt], [target])
             return
         if out.type.dtype != target.type.dtype:
             out = out.astype(target.type.dtype)
         self._name(target, out, mark)
 
     def _name(self, target: Var, out: Sym, mark: int) -> None:
-        """Calls what was just emitted by the name and the shape of the value it stands for."""
+        """Give the value emitted last the name, and the batched type, of the target."""
         last = self.b.block[-1] if len(self.b.block) > mark else None
         if not isinstance(last, Assign) or last.target != out.operand:
             self.new[target.name] = out.operand
@@ -311,11 +333,13 @@ class _Batcher:
         self.b.block[-1] = replace(last, target=new)
 
     def _new(self, v: Var) -> Var:
+        """`v` with the batch axis, recorded as its replacement."""
         new = replace(v, type=self.values.type(v.type))
         self.new[v.name] = new
         return new
 
     def _slot(self, slot: Slot) -> Slot:
+        """A slot, with the batch axis if its value is batched."""
         if slot.name not in self.plan.slots:
             return slot
         return replace(slot, type=self.values.type(slot.type))
@@ -325,7 +349,7 @@ class _Batcher:
         self.b.block.append(new)
 
     def _custom(self, stmt: Custom) -> None:
-        """Values whose derivative is given: it is that of all elements."""
+        """Batch values with a custom derivative: the pullback is batched, too."""
         inputs = tuple(self.lifted(x).operand for x in stmt.inputs)
         values = tuple(self.lifted(x, t.type).operand for x, t in zip(stmt.values, stmt.targets))
         pullback = stmt.pullback
@@ -344,7 +368,7 @@ class _Batcher:
         )
         self.b.block.append(new)
 
-    # ---- branches and loops that all elements take alike
+    # ---- branches and loops with uniform control flow
 
     def _branch(self, stmt: If) -> None:
         then, orelse = self._inner(stmt.then), self._inner(stmt.orelse)
@@ -357,23 +381,23 @@ class _Batcher:
             values = []
             for block, value in ((then, phi.then_value), (orelse, phi.else_value)):
                 with self.b.into(block):
-                    values.append(self._joined(value, target.type))
+                    values.append(self._converted(value, target.type))
             phis.append(Phi(target, *values))
         self.b.block.append(replace(stmt, then=then, orelse=orelse, phis=phis))
 
     def _loop(self, stmt: For | While) -> None:
         batched = [c for c in stmt.carried if self.on(c.phi)]
-        inits = {c.phi.name: self._joined(c.init, self.values.type(c.phi.type)) for c in batched}
+        inits = {c.phi.name: self._converted(c.init, self.values.type(c.phi.type)) for c in batched}
         for c in batched:
             self._new(c.phi)
         bound = list(inner_targets_of(stmt))
         if isinstance(stmt, While):
             test: Block = []
-            self.reach.append(bound)
+            self.scopes.append(bound)
             with self.b.into(test):
                 self._block(stmt.test)
             body = self._inner(stmt.body)
-            self.reach.pop()
+            self.scopes.pop()
             new: For | While = replace(stmt, test=test, body=body)
         else:
             body = self._inner(stmt.body, bound)
@@ -386,22 +410,23 @@ class _Batcher:
             phi = self.new[c.phi.name]
             assert isinstance(phi, Var)
             with self.b.into(body):
-                after = self._joined(c.next, phi.type)
+                after = self._converted(c.next, phi.type)
             carried.append(Carried(phi, inits[phi.name], after, self._new(c.result)))
         new.carried = carried
         self.b.block.append(new)
 
-    # ---- element by element
+    # ---- loops over the batch elements
 
-    def _each(self, block: Block, region: Region) -> None:
+    def _loop_region(self, block: Block, region: Region) -> None:
+        """Emit a region as a loop over the batch elements."""
         stmts = [block[k] for k in sorted(region.members)]
         made = [v for s in stmts for v in targets_of(s)]
         outs = [v for v in made if self.plan.escapes(v.name, id(block), region)]
-        self._each_of(stmts, outs)
-        self.reach[-1] += outs
+        self._loop_over_batch(stmts, outs)
+        self.scopes[-1] += outs
 
-    def _each_of(self, stmts: Sequence[Stmt], outs: Sequence[Var]) -> None:
-        """Runs statements in a loop over the elements and collects `outs`."""
+    def _loop_over_batch(self, stmts: Sequence[Stmt], outs: Sequence[Var]) -> None:
+        """Emit statements in a loop over the batch elements that collects `outs`."""
         b, values = self.b, self.values
         with b.at(self._origin(stmts[0].origin)):
             collectors = [values.collector(v) for v in outs]
@@ -411,9 +436,9 @@ class _Batcher:
                 inside: dict[str, Operand] = {}
                 for x in self._inputs(stmts):
                     inside[x.name] = values.element(self.read(x), x.type, at, x.name)
-                # Sizes that an element's numbers name are named after the numbers of one.
-                numbers = {n: Dim.of(x.name) for n, x in inside.items() if _is_number(x)}
-                copy = renamed_sizes(copy_block(list(stmts), b.names, inside), numbers)
+                # Sizes given by a batched scalar refer to the scalar of the current element.
+                scalars = {n: Dim.of(x.name) for n, x in inside.items() if _is_scalar(x)}
+                copy = substitute_sizes(clone_block(list(stmts), b.names, inside), scalars)
                 for stmt in walk(copy):
                     stmt.origin = self._origin(stmt.origin)
                 b.block += copy
@@ -425,7 +450,7 @@ class _Batcher:
                 self.new[collector.v.name] = collector.done()
 
     def _inputs(self, stmts: Sequence[Stmt]) -> list[Var]:
-        """The batched values that statements read and do not make."""
+        """The batched values that statements read but do not define."""
         made = {v.name for s in walk(list(stmts)) for v in (*targets_of(s), *inner_targets_of(s))}
         read: dict[str, Any] = {}
         for stmt in walk(list(stmts)):
@@ -435,5 +460,5 @@ class _Batcher:
         return list(read.values())
 
 
-def _is_number(x: Operand) -> TypeGuard[Var]:
+def _is_scalar(x: Operand) -> TypeGuard[Var]:
     return isinstance(x, Var) and isinstance(x.type, Scalar)

@@ -1,25 +1,26 @@
-"""What the batch pass does where: which values get the leading axis, and which statements run
-element by element.
+"""Analysis of the batching pass: which values get the batch axis, and which statements need a loop.
 
-A value is *batched* if it depends on a mapped parameter (its sizes alone do not count).  It
-is *uneven* if the elements' values have no common shape, or are lists or records: such a value
-lives inside a loop over the elements only, which therefore spans all its uses.  Statements run
-element by element
+A value is *batched* if it depends on a mapped parameter (a dependence on sizes alone does not
+count).  It is *uneven* if its values have no common shape across the batch, or are lists or
+records.  An uneven value exists only inside a loop over the batch elements, so that loop contains
+all its uses.  Statements run in a loop over the batch elements
 
-- if elements go different ways: branches, loops and checks that depend on batched values;
-- if they call functions or print, or draw random numbers for themselves;
-- if they make or read uneven values;
-- if a slot is saved in such a loop, up to its restore.
+- if control flow diverges: branches, loops and checks that depend on batched values;
+- if they call functions or print with batched operands, or draw random numbers per element;
+- if they define or read uneven values;
+- from the save of a slot to its restore, if one of the two is in such a loop.
 
-Such statements form *regions*: runs of a block, one loop each.  What stands in between and
-does not depend on the region is computed once, before it.
+Such statements form *regions* of a block, with one loop each.  Statements between the members of a
+region that do not depend on it are computed once, before the loop.
+
+The batched values and the regions depend on each other.  `Plan` iterates to a fixpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..ir.fixpoint import Rounds
+from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
     Array,
     Assign,
@@ -44,21 +45,24 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.record import record
-from ..rules.batching_index_rules import fixed_extent
+from ..rules.batching_index_rules import has_uniform_extent
 from ..rules.batching_rules import batching_of
 
-# Where a statement stands: the blocks around it, outermost first, and its index in each.
-Place = tuple[tuple[int, int], ...]
-# Operations that ask for sizes only, and the first operand that is a size.
-QUERIES = ("shape", "list_len")
-_SIZES = {"zeros": 0, "ones": 0, "empty": 0, "full": 1, "reshape": 1, "broadcast_to": 1,
+# The location of a statement: the enclosing blocks (by id), outermost first, and its index in each.
+Location = tuple[tuple[int, int], ...]
+# Operations that only query sizes.
+SIZE_QUERIES = ("shape", "list_len")
+# The position of the first operand that is a size of the result.
+_FIRST_SIZE = {"zeros": 0, "ones": 0, "empty": 0, "full": 1, "reshape": 1, "broadcast_to": 1,
           "arange": 0, "linspace": 2, "eye": 0, "irfft": 1, "resize": 1}  # fmt: skip
 
 
 @record
 class Region:
-    """The statements of a block at `members` run element by element, in one loop; those of
-    `first` to `last` that are no members come before it."""
+    """Statements of a block, at the indices `members`, that run in one loop over the batch.
+
+    Statements from `first` to `last` that are not members are emitted before the loop.
+    """
 
     members: set[int]
 
@@ -72,6 +76,13 @@ class Region:
 
 
 class Plan:
+    """The plan for batching a function with the parameters `mapped`.
+
+    `batched` and `uneven` are names of values, `slots` are names of batched slots, `regions` holds
+    the regions of each block by its id.  With `draws`, each batch element draws its own random
+    numbers.
+    """
+
     def __init__(self, function: Function, mapped: Iterable[str], draws: bool = False) -> None:
         self.function = function
         self.mapped = frozenset(mapped)
@@ -80,64 +91,64 @@ class Plan:
         self.uneven: set[str] = set()
         self.slots: set[str] = set()
         self.regions: dict[int, list[Region]] = {}
-        self.place: dict[int, Place] = {}
+        self.location: dict[int, Location] = {}
         self.blocks: dict[int, Block] = {}
         self.owner: dict[int, Stmt] = {}
-        self.home: dict[str, Place] = {}
-        self.uses: dict[str, list[Place]] = {}
+        self.definition: dict[str, Location] = {}
+        self.uses: dict[str, list[Location]] = {}
         self.saves: dict[str, Stmt] = {}
         self.restores: dict[str, Stmt] = {}
-        self._survey(function.body, ())
+        self._locate(function.body, ())
         for x in (*function.results, *(v for _, v in function.effects)):
             self._note_use(x, ())
-        rounds = Rounds("batch")
+        iterations = IterationLimit("batch")
         while True:
-            rounds.count()
-            self._spread()
+            iterations.count()
+            self._analyse()
             if not self._grow():
                 break
 
-    def region_of(self, place: Place) -> tuple[int, Region] | None:
-        """The region, and its block, that a statement at this place belongs to."""
-        for block, index in place:
+    def region_of(self, location: Location) -> tuple[int, Region] | None:
+        """The outermost region that contains a statement, and the id of its block; or None."""
+        for block, index in location:
             for region in self.regions.get(block, ()):
                 if index in region.members:
                     return block, region
         return None
 
     def escapes(self, name: str, block: int, region: Region) -> bool:
-        """Whether a value of a region is read outside it."""
+        """True if a value defined in a region is read outside it."""
         return any(
-            not any(at == block and k in region.members for at, k in place)
-            for place in self.uses.get(name, ())
+            not any(at == block and k in region.members for at, k in location)
+            for location in self.uses.get(name, ())
         )
 
-    # ---- what stands where
+    # ---- locations of statements, definitions and uses
 
-    def _survey(self, block: Block, around: Place) -> None:
+    def _locate(self, block: Block, around: Location) -> None:
         self.blocks[id(block)] = block
         for index, stmt in enumerate(block):
-            place = self.place[id(stmt)] = (*around, (id(block), index))
+            location = self.location[id(stmt)] = (*around, (id(block), index))
             for x in operands_of(stmt):
-                self._note_use(x, place)
+                self._note_use(x, location)
             for v in targets_of(stmt):
-                self.home[v.name] = place
+                self.definition[v.name] = location
             if isinstance(stmt, Save):
                 self.saves[stmt.slot.name] = stmt
             elif isinstance(stmt, Assign) and stmt.op.name == "restore":
                 self.restores[stmt.op.attrs["slot"].name] = stmt
             for inner in blocks_of(stmt):
                 self.owner[id(inner)] = stmt
-                self._survey(inner, place)
+                self._locate(inner, location)
 
-    def _note_use(self, x: Operand, place: Place) -> None:
+    def _note_use(self, x: Operand, location: Location) -> None:
         if isinstance(x, Var):
-            self.uses.setdefault(x.name, []).append(place)
+            self.uses.setdefault(x.name, []).append(location)
 
-    # ---- dependence
+    # ---- data-flow analysis
 
-    def _spread(self) -> None:
-        """Finds the batched and the uneven values, given the regions so far."""
+    def _analyse(self) -> None:
+        """Compute the batched and the uneven values, given the current regions."""
         self.batched, self.uneven, self.slots = set(self.mapped), set(), set()
         size = -1
         while size != len(self.batched) + len(self.uneven) + len(self.slots):
@@ -145,11 +156,13 @@ class Plan:
             self._visit(self.function.body)
 
     def on(self, x: Operand | None) -> bool:
+        """True if `x` is batched."""
         return isinstance(x, Var) and x.name in self.batched
 
     def _visit(self, block: Block) -> None:
+        """One pass of the analysis over a block."""
         for stmt in block:
-            if self.region_of(self.place[id(stmt)][-1:]) is not None:
+            if self.region_of(self.location[id(stmt)][-1:]) is not None:
                 self._bind_all(stmt)
             elif isinstance(stmt, Assign):
                 self._assign(stmt)
@@ -164,19 +177,21 @@ class Plan:
                     self._flow((c.init, c.next), (c.phi, c.result))
             elif isinstance(stmt, Custom):
                 self._flow((*stmt.values, *stmt.inputs, *stmt.captured), stmt.targets)
-            elif self._parts_ways(stmt):
+            elif self._diverges(stmt):
                 self._bind_all(stmt)
-            if self.region_of(self.place[id(stmt)][-1:]) is None:
+            if self.region_of(self.location[id(stmt)][-1:]) is None:
                 for inner in blocks_of(stmt):
                     self._visit(inner)
 
     def _bind_all(self, stmt: Stmt) -> None:
+        """All targets of a statement in a region are batched."""
         for v in targets_of(stmt):
             self.batched.add(v.name)
-            if self._no_common_shape(v.type, v.name):
+            if self._shape_differs(v.type, v.name):
                 self.uneven.add(v.name)
 
     def _flow(self, sources: Iterable[Operand], targets: Iterable[Var]) -> None:
+        """Propagate the properties of `sources` to `targets`."""
         sources = [x for x in sources if isinstance(x, Var)]
         for found in (self.batched, self.uneven):
             if any(x.name in found for x in sources):
@@ -189,29 +204,29 @@ class Plan:
                 self.batched.add(target.name)
             return
         mapped = [self.on(a) for a in op.args]
-        if not any(mapped) or op.name in QUERIES:
+        if not any(mapped) or op.name in SIZE_QUERIES:
             return
         self.batched.add(target.name)
         if self._varies(stmt, mapped):
             self.uneven.add(target.name)
 
     def _varies(self, stmt: Assign, mapped: list[bool]) -> bool:
-        """Whether an operation gives results of different shape to different elements."""
+        """True if the shape of an operation's result may differ between batch elements."""
         op = stmt.op
-        if op.name in _SIZES:
-            return any(mapped[_SIZES[op.name] :])
+        if op.name in _FIRST_SIZE:
+            return any(mapped[_FIRST_SIZE[op.name] :])
         if op.name == "index":
-            return not fixed_extent(op.attrs["items"], mapped)
+            return not has_uniform_extent(op.attrs["items"], mapped)
         if op.name == "list_get":
-            return mapped[1] and self._no_common_shape(stmt.target.type, stmt.target.name)
+            return mapped[1] and self._shape_differs(stmt.target.type, stmt.target.name)
         if op.name == "list_set" and mapped[1]:
             return True
         if batching_of(RULES[op.name]) is not None:
             return False
-        return self._no_common_shape(stmt.target.type, stmt.target.name)
+        return self._shape_differs(stmt.target.type, stmt.target.name)
 
-    def _no_common_shape(self, t: Type, name: str) -> bool:
-        """Whether a value computed element by element may have another shape each time."""
+    def _shape_differs(self, t: Type, name: str) -> bool:
+        """True if a value computed in a loop over the batch may have another shape per element."""
         if not isinstance(t, Array):
             return not isinstance(t, Scalar)
         for symbol in (s for dim in t.shape for s in dim.symbols):
@@ -223,7 +238,7 @@ class Plan:
     # ---- regions
 
     def _grow(self) -> bool:
-        """Extends the regions by what must be in them; tells whether any has grown."""
+        """Extend the regions by the statements that must belong to them; True if any changed."""
         wanted: dict[int, list[set[int]]] = {}
         for block, regions in self.regions.items():
             wanted[block] = [set(r.members) for r in regions]
@@ -232,8 +247,8 @@ class Plan:
             wanted.setdefault(block, []).append(set(members))
 
         for stmt in self._outside(self.function.body):
-            if self._parts_ways(stmt):
-                want(*self.place[id(stmt)][-1])
+            if self._diverges(stmt):
+                want(*self.location[id(stmt)][-1])
         for name in sorted(self.uneven):
             self._confine(name, want)
         self._join_slots(want)
@@ -243,14 +258,19 @@ class Plan:
         return before != {b: [r.members for r in rs] for b, rs in self.regions.items()}
 
     def _outside(self, block: Block) -> Iterator[Stmt]:
-        """Every statement outside of regions."""
+        """All statements outside of regions, inner blocks included."""
         for stmt in block:
-            if self.region_of(self.place[id(stmt)][-1:]) is None:
+            if self.region_of(self.location[id(stmt)][-1:]) is None:
                 yield stmt
                 for inner in blocks_of(stmt):
                     yield from self._outside(inner)
 
-    def _parts_ways(self, stmt: Stmt) -> bool:
+    def _diverges(self, stmt: Stmt) -> bool:
+        """True if a statement needs a loop over the batch by itself.
+
+        Its control flow depends on a batched value, or it is a call, a check or an effect with a
+        batched operand.
+        """
         if isinstance(stmt, If):
             return self.on(stmt.cond)
         if isinstance(stmt, For):
@@ -259,28 +279,30 @@ class Plan:
             return any(map(self.on, bounds))
         if isinstance(stmt, While):
             return self.on(stmt.cond) or self.on(stmt.until)
-        alike = isinstance(stmt, (Assign, Save, Custom))
-        return not alike and any(map(self.on, operands_of(stmt)))
+        batchable = isinstance(stmt, (Assign, Save, Custom))
+        return not batchable and any(map(self.on, operands_of(stmt)))
 
     def _confine(self, name: str, want) -> None:  # type: ignore[no-untyped-def]
-        """The uses of an uneven value belong to the region that makes it."""
-        if name not in self.home:  # a loop's phi: its sources have been seen to
+        """Request that all uses of an uneven value are in the region that defines it."""
+        if (
+            name not in self.definition
+        ):  # a loop's phi: its sources are uneven, too, and are handled
             return
-        block, index = self.home[name][-1]
+        block, index = self.definition[name][-1]
         want(block, index)
-        for place in self.uses.get(name, ()):
-            at = next((k for b, k in place if b == block), None)
+        for location in self.uses.get(name, ()):
+            at = next((k for b, k in location if b == block), None)
             if at is not None:
                 want(block, index, at)
-            elif block in self.owner:  # it leaves the block: as a phi, or into the next iteration
-                want(*self.place[id(self.owner[block])][-1])
+            elif block in self.owner:  # used outside the block: by a phi, or in the next iteration
+                want(*self.location[id(self.owner[block])][-1])
 
     def _join_slots(self, want) -> None:  # type: ignore[no-untyped-def]
-        """A slot saved or restored in a region: both are, in the same one."""
+        """Request that the save and the restore of a slot are in the same region, or in none."""
         for slot, save in self.saves.items():
             if slot not in self.restores:
                 continue
-            here, there = self.place[id(save)], self.place[id(self.restores[slot])]
+            here, there = self.location[id(save)], self.location[id(self.restores[slot])]
             if self.region_of(here) != self.region_of(there):
                 block, i, j = next(
                     (b, i, j) for (b, i), (c, j) in reversed(list(zip(here, there))) if b == c
@@ -288,15 +310,21 @@ class Plan:
                 want(block, i, j)
 
     def _join_draws(self, want) -> None:  # type: ignore[no-untyped-def]
-        """Elements that draw for themselves do so one after another."""
+        """Request one region for all draws, if each batch element draws its own numbers.
+
+        Each element then makes all its draws before the next one begins.
+        """
         body = self.function.body
         drawing = [i for i, s in enumerate(body) if any(isinstance(t, Draw) for t in walk([s]))]
         if self.draws and drawing:
             want(id(body), *drawing)
 
     def _closed(self, block: Block, sets: list[set[int]]) -> list[Region]:
-        """Regions that hold the given sets of statements: those that overlap or touch are one,
-        and what depends on a region and stands inside it belongs to it."""
+        """The regions that contain the given sets of statements.
+
+        Sets that overlap or are adjacent are merged.  A statement between members that depends on
+        the region becomes a member.
+        """
         regions: list[Region] = []
         for members in sorted(sets, key=min):
             if regions and min(members) <= regions[-1].last + 1:
@@ -304,27 +332,29 @@ class Plan:
             else:
                 regions.append(Region(set(members)))
         for region in regions:
-            made: set[str] = set()
+            defined: set[str] = set()
             for index in range(region.first, region.last + 1):
-                if index not in region.members and not made & self._reads(block[index]):
+                if index not in region.members and not defined & self._reads(block[index]):
                     continue
                 region.members.add(index)
-                made |= self._makes(block[index])
+                defined |= self._defines(block[index])
         return regions
 
     def _reads(self, stmt: Stmt) -> set[str]:
+        """The values, slots and effects that a statement depends on, inner blocks included."""
         found = {x.name for s in walk([stmt]) for x in operands_of(s) if isinstance(x, Var)}
         for s in walk([stmt]):
             if isinstance(s, Assign) and s.op.name == "restore":
                 found.add(f"slot {s.op.attrs['slot'].name}")
-        return found | _world(stmt)
+        return found | _side_effects(stmt)
 
-    def _makes(self, stmt: Stmt) -> set[str]:
+    def _defines(self, stmt: Stmt) -> set[str]:
+        """The values, slots and effects that a statement defines."""
         saved = {f"slot {s.slot.name}" for s in walk([stmt]) if isinstance(s, Save)}
-        return saved | {v.name for v in targets_of(stmt)} | _world(stmt)
+        return saved | {v.name for v in targets_of(stmt)} | _side_effects(stmt)
 
 
-def _world(stmt: Stmt) -> set[str]:
-    """What must stay in order: printing and drawing."""
+def _side_effects(stmt: Stmt) -> set[str]:
+    """The side effects of a statement, which must stay in order: printing and drawing."""
     kinds = {type(s) for s in walk([stmt])}
     return {f"world {kind.__name__}" for kind in kinds & {Draw, Print}}

@@ -1,10 +1,9 @@
-"""Which values may share memory when both are alive, and how they came to.
+"""Flow-sensitive alias analysis: which live values may share memory, and along which edges.
 
-A value takes on its source's memory along an *edge*: a view and its base, a new version and
-the old one, a phi and its inputs.  Relations of carried values start from the loop's entry
-and grow along its back edge until they are stable, so that two arrays that swap roles in a
-loop are never taken for one.  An update conflicts with every value that is still alive and
-may share the memory it writes.
+A value gets its source's memory along an *edge*: a view and its base, a new version and the old
+one, a phi and its inputs.  The relation of carried values starts at the loop's entry and grows
+along its back edge to a fixpoint, so that two arrays that swap roles in a loop are never merged.
+An update conflicts with every value that is still live and may share the memory it writes.
 """
 
 from __future__ import annotations
@@ -39,13 +38,12 @@ _READ_ONLY = ("broadcast_to", "broadcast_like")
 
 
 def buffered(type_: Type) -> bool:
-    """Whether values of a type are references to memory."""
+    """True if values of a type are references to memory."""
     return isinstance(type_, (Array, ListOf, Record))
 
 
-def shared_args(op: Op, result: Type) -> tuple[int, ...]:
-    """Positions of the arguments whose memory the result of a (non-updating) operation may
-    share."""
+def aliased_args(op: Op, result: Type) -> tuple[int, ...]:
+    """The positions of the arguments that the result of a (non-updating) operation may alias."""
     if not buffered(result):
         return ()
     if op.name == "index":
@@ -60,7 +58,7 @@ def shared_args(op: Op, result: Type) -> tuple[int, ...]:
 
 @record(eq=False)
 class Edge:
-    """`child` takes on the memory of `parent` in `stmt`, which stands in `block`."""
+    """`child` gets the memory of `parent` in `stmt`, a statement of `block`."""
 
     kind: str  # view, update, element, init, next, then, else
     child: Var
@@ -72,13 +70,16 @@ class Edge:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """How often a copy here would run, and whether it copies a whole array."""
+        """The loop depth of a copy on this edge, and 0 if it copies a part of an array, else 1."""
         part = isinstance(self.stmt, Assign) and self.stmt.op.name in ("index", "list_get")
         return len(self.loops) + (self.kind == "next"), 0 if part else 1
 
 
 @record
 class Conflict:
+    """An update (`edge`) that would overwrite the live value `other`, or read-only memory if
+    `other` is "".  A copy on any of the `candidates` resolves it."""
+
     edge: Edge
     other: str
     candidates: list[Edge]
@@ -86,14 +87,18 @@ class Conflict:
 
 @record
 class Facts:
-    """What one walk finds out."""
+    """The results of the analysis, by name of a value.
+
+    `partners` are the values that it may share memory with, and `why` the edges that relate two
+    values and the earlier pair they derive from.  `frozen` are values in read-only memory, with
+    the edge and the value they got it from."""
 
     partners: dict[str, dict[str, None]] = field(default_factory=dict)
     why: dict[tuple[str, str], tuple[tuple[Edge, ...], tuple[str, str]]] = field(
         default_factory=dict
     )
     frozen: dict[str, tuple[Edge | None, str]] = field(default_factory=dict)
-    root: dict[str, str] = field(default_factory=dict)  # "" where there are several
+    root: dict[str, str] = field(default_factory=dict)  # must-alias; "" if there are several
     fresh: dict[str, bool] = field(default_factory=dict)  # owned by the function, contiguous
     conflicts: dict[tuple[int, str], Conflict] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -101,17 +106,17 @@ class Facts:
     origins: dict[str, Origin | None] = field(default_factory=dict)
 
 
-class Walk:
-    """Relates values in program order; loops are repeated until nothing changes."""
+class AliasAnalysis:
+    """The analysis: walks the program in order, and each loop to a fixpoint."""
 
     def __init__(self, function: Function, for_lowering: bool = False) -> None:
         self.for_lowering = for_lowering
         self.types = {p.name: p.type for p in function.params}
         written = {p.name for p, _ in function.effects}
         self.params = {p.name for p in function.params if buffered(p.type)}
-        self.kept = self.params - written
-        kept = [p.name for p in function.params if p.name in self.kept]
-        self.live = Liveness(function, kept, variables=False)
+        self.read_only_params = self.params - written
+        read_only = [p.name for p in function.params if p.name in self.read_only_params]
+        self.live = Liveness(function, read_only, variables=False)
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.facts = Facts()
         self.changes = 0
@@ -152,7 +157,8 @@ class Walk:
         return self._edges[key]
 
     def follow(self, edge: Edge | None, child: Var, parent: Var, point: int) -> None:
-        """The child may share memory with whatever its parent may share memory with."""
+        """Propagate the relation along an edge: the child may share memory with everything that
+        its parent may share memory with."""
         edges = () if edge is None else (edge,)
         for z in [parent.name, *self.partners(parent.name)]:
             if z != child.name and self.visible(z, point):
@@ -160,12 +166,14 @@ class Walk:
         self.freeze(edge, child, parent)
 
     def freeze(self, edge: Edge | None, child: Var, parent: Var) -> None:
+        """Propagate read-only memory along an edge."""
         if parent.name in self.facts.frozen and child.name not in self.facts.frozen:
             self.facts.frozen[child.name] = (edge, parent.name)
             self.changes += 1
 
-    def settle(self, name: str, root: str, fresh: bool) -> None:
-        """The must-root and freshness of a value, weaker with every further source."""
+    def meet(self, name: str, root: str, fresh: bool) -> None:
+        """Lattice meet of the must-alias root and the freshness of a value with those of another
+        source."""
         facts = self.facts
         if name not in facts.root:
             facts.root[name], facts.fresh[name] = root, fresh
@@ -180,10 +188,10 @@ class Walk:
 
     def inherit(self, child: Var, parent: str) -> None:
         facts = self.facts
-        self.settle(child.name, facts.root.get(parent, parent), facts.fresh.get(parent, True))
+        self.meet(child.name, facts.root.get(parent, parent), facts.fresh.get(parent, True))
 
     def join(self, edges: list[Edge], children: set[str], point: int) -> None:
-        """Several children take on their parents' memory at once."""
+        """Propagate along several edges at once, as a parallel assignment."""
         for edge in edges:
             parent, child = edge.parent.name, edge.child
             link = None if edge.kind == "result" else edge
@@ -217,7 +225,7 @@ class Walk:
                 for v in stmt.targets:
                     self.bind(v, stmt)
                     if buffered(v.type):
-                        self.settle(v.name, v.name, True)
+                        self.meet(v.name, v.name, True)
             elif isinstance(stmt, If):
                 self.branch(stmt, block)
             elif isinstance(stmt, (For, While)):
@@ -229,7 +237,7 @@ class Walk:
         if op.name in UPDATES:
             self.update(stmt, block, point)
             return
-        positions = shared_args(op, target.type)
+        positions = aliased_args(op, target.type)
         for i in positions:
             parent = op.args[i]
             if isinstance(parent, Var) and buffered(parent.type):
@@ -239,12 +247,12 @@ class Walk:
                 else:
                     self.follow(edge, target, parent, point)
         if op.name in _READ_ONLY:
-            # Even a broadcast number: one element stands for many.
+            # Even a broadcast scalar is read-only: all elements share one memory location.
             edge = self.edge("view", target, target, stmt, block, 0)
             self.facts.frozen.setdefault(target.name, (edge, ""))
         if op.name == "pop":
             self.facts.frozen.setdefault(target.name, (None, ""))
-        self.settle(target.name, target.name, not positions and op.name != "pop")
+        self.meet(target.name, target.name, not positions and op.name != "pop")
 
     def update(self, stmt: Assign, block: Block, point: int) -> None:
         base = stmt.op.args[0]
@@ -255,7 +263,7 @@ class Walk:
             if z == target.name or not self.live.alive(z, point):
                 continue
             chain = self.chain(base.name, z)
-            if isinstance(base.type, ListOf) and self.untouched(z, chain):
+            if isinstance(base.type, ListOf) and self.is_unaffected(z, chain):
                 continue
             self.facts.conflicts[id(stmt), z] = Conflict(edge, z, [*chain, edge])
         if base.name in self.facts.frozen:
@@ -267,9 +275,10 @@ class Walk:
             if stmt.op.name.startswith("list_") and isinstance(v, Var) and buffered(v.type):
                 self.follow(self.edge("element", target, v, stmt, block, i), target, v, point)
 
-    def untouched(self, z: str, chain: list[Edge]) -> bool:
-        """Whether `z` is an array that stays as it is when a list it may be an element of
-        changes.  Compiled lists hold copies, and what is read from them lies in them."""
+    def is_unaffected(self, z: str, chain: list[Edge]) -> bool:
+        """True if `z` is an array that does not change when a list that it may be an element of
+        is updated.  In compiled code, lists hold copies of their elements, and a value read from
+        a list is a view of the list's memory."""
         if isinstance(self.types.get(z), ListOf):
             return False
         return not self.for_lowering or any(edge.kind == "element" for edge in chain)
@@ -327,7 +336,7 @@ class Walk:
         results = [Edge("result", c.result, c.phi, stmt, block) for _, c in carried]
         self.join(results, {c.result.name for _, c in carried} | phis, 2 * place.end + 1)
 
-    # ---- the edges by which two values came to share memory
+    # ---- the edges along which two values share memory
 
     def chain(self, a: str, b: str) -> list[Edge]:
         edges: list[Edge] = []

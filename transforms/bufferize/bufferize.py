@@ -1,14 +1,19 @@
-"""Value form to memory form: versions become variables, updates become stores.
+"""Bufferization and SSA destruction: value form to memory form.
 
-The steps, each of which leaves a correct program: slots get their storage (`slots`);
-copies are inserted until every update is safe in place (`ownership`); versions of a user's
-variable that are needed after it is rebound are kept under a name of their own (`versions`);
-values are mapped to variables (`coalesce`); finally phis and carried values become assignments.
+The steps, each of which leaves a correct program:
 
-In memory form an operand keeps its value's type, `Var.name` is a Python identifier, and
-`Var.user` is the user's name where the variable, at this point of the program, is what
-that name stands for.  `notes["buffers"]` maps each array variable to a number; variables
-with different numbers never share memory; `notes["kept"]` names what was kept for later.
+1. tape slots become arrays or stacks (`lower_tape_slots.py`);
+2. copies are inserted until every update is safe in place (`copy_insertion.py`);
+3. versions of a user's variable that are read after it is rebound get a second name
+   (`name_old_versions.py`);
+4. values are mapped to variables (`coalesce.py`);
+5. phis and carried values become assignments, and updates become stores (here).
+
+In memory form an operand keeps its value's type and `Var.name` is a Python identifier.
+`Var.user` is the user's name where that name, at this point of the program, refers to the
+variable.  `notes["buffers"]` maps each array variable to an alias class: variables of different
+classes never share memory.  `notes["kept"]` are the variables that hold old versions and trip
+counts for later reads.
 """
 
 from __future__ import annotations
@@ -43,40 +48,41 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import replace
-from .alias_analysis import buffered, shared_args
+from .alias_analysis import aliased_args, buffered
 from .coalesce import Coalescer, Memory, all_names, bindings
 from .copy_insertion import own, stem
 from .live_ranges import UPDATES
-from .lower_tape_slots import expand_slots
-from .name_old_versions import keep_versions
+from .lower_tape_slots import lower_tape_slots
+from .name_old_versions import name_old_versions
 
 Move = tuple[Var, Operand]
 
 
 def storage(module: Module, for_lowering: bool = False) -> Module:
-    """The module in memory form.  `for_lowering` keeps every variable to one type and one
-    kind of memory, as compiled code needs it; otherwise the user's names come first."""
-    functions = {name: store_function(f, for_lowering) for name, f in module.functions.items()}
+    """The module in memory form.  With `for_lowering` every variable has one type and one kind of
+    memory, as compiled code requires; otherwise the user's names take precedence."""
+    functions = {name: bufferize_function(f, for_lowering) for name, f in module.functions.items()}
     return Module(functions, module.entry)
 
 
-def store_function(function: Function, for_lowering: bool = False) -> Function:
+def bufferize_function(function: Function, for_lowering: bool = False) -> Function:
+    """One function in memory form."""
     function = _duplicate(function)
     names = NameSupply(all_names(function))
-    expand_slots(function, names)
+    lower_tape_slots(function, names)
     _protect_until(function.body, names)
     _accumulate(function.body)
     walk_ = own(function, names, for_lowering)
     if not for_lowering:
-        keep_versions(function, names)
-    _own_pushes(function, names)
+        name_old_versions(function, names)
+    _copy_pushed_arrays(function, names)
     memory = Memory(walk_.facts.root, walk_.facts.fresh)
     variables = Coalescer(function, memory, for_lowering).run()
     return _Emitter(function, variables).run()
 
 
 def _duplicate(function: Function) -> Function:
-    """A copy whose statements may be changed; operands and types are shared."""
+    """A copy whose statements may be modified; operands and types are shared."""
     body = substitute(function.body, lambda o: o)
     return replace(
         function,
@@ -89,19 +95,21 @@ def _duplicate(function: Function) -> Function:
 
 
 def _protect_until(block: Block, names: NameSupply) -> None:
-    """`until` is read after the carried variables have moved on, so it must not be one."""
+    """Copy each `until` that is a loop phi to a variable of its own: `until` is read after the
+    carried variables have been assigned their next values."""
     for stmt in block:
         for inner in blocks_of(stmt):
             _protect_until(inner, names)
         if isinstance(stmt, (For, While)) and stmt.until in [c.phi for c in stmt.carried]:
             assert isinstance(stmt.until, Var)
-            kept = Var(names.fresh(stem(stmt.until.name)), stmt.until.type)
-            stmt.body.append(Assign(kept, Op("alias", (stmt.until,)), stmt.origin))
-            stmt.until = kept
+            saved = Var(names.fresh(stem(stmt.until.name)), stmt.until.type)
+            stmt.body.append(Assign(saved, Op("alias", (stmt.until,)), stmt.origin))
+            stmt.until = saved
 
 
 def _accumulate(block: Block) -> None:
-    """`h_bar_1 = h_bar + g` in a sweep, of arrays of one shape, may become `h_bar += g`."""
+    """Rewrite `h_bar_1 = h_bar + g` in a sweep, for arrays of one shape, as an optional in-place
+    `h_bar += g`."""
     for stmt in walk(block):
         if not isinstance(stmt, Assign) or stmt.op.name != "add":
             continue
@@ -115,8 +123,9 @@ def _accumulate(block: Block) -> None:
                     break
 
 
-def _own_pushes(function: Function, names: NameSupply) -> None:
-    """A stack keeps references: what may be written later goes onto it as a copy."""
+def _copy_pushed_arrays(function: Function, names: NameSupply) -> None:
+    """Copy each array that is pushed onto a stack and may be written later.  A stack holds
+    references."""
     buffers = _Buffers(function)
     for block in _blocks(function.body):
         for i in range(len(block) - 1, -1, -1):
@@ -124,12 +133,13 @@ def _own_pushes(function: Function, names: NameSupply) -> None:
             if isinstance(stmt, Push) and isinstance(stmt.value, Var):
                 v = stmt.value
                 if buffered(v.type) and buffers.written(v.name):
-                    kept = Var(names.fresh(stem(v.name)), v.type)
-                    block.insert(i, Assign(kept, Op("copy", (v,)), None))
-                    stmt.value = kept
+                    copy = Var(names.fresh(stem(v.name)), v.type)
+                    block.insert(i, Assign(copy, Op("copy", (v,)), None))
+                    stmt.value = copy
 
 
 def _blocks(block: Block) -> list[Block]:
+    """A block and all blocks nested in it."""
     found = [block]
     for stmt in block:
         for inner in blocks_of(stmt):
@@ -138,7 +148,8 @@ def _blocks(block: Block) -> list[Block]:
 
 
 class _Buffers:
-    """Sets of values that may ever share memory, regardless of when; coarse and cheap."""
+    """Flow-insensitive alias classes: values that may share memory at any time (union-find).
+    Coarser and cheaper than `alias_analysis.py`."""
 
     def __init__(self, function: Function) -> None:
         self.parent: dict[str, str] = {}
@@ -151,7 +162,7 @@ class _Buffers:
             if isinstance(stmt, Assign):
                 if stmt.op.name in UPDATES:
                     self.stored.add(stmt.target.name)
-                elif shared_args(stmt.op, stmt.target.type):
+                elif aliased_args(stmt.op, stmt.target.type):
                     self.views.add(stmt.target.name)
         self.stored = {self.find(name) for name in self.stored}
 
@@ -164,16 +175,18 @@ class _Buffers:
         return root
 
     def written(self, name: str) -> bool:
+        """True if a value is a view or its memory may be written."""
         return self.find(name) in self.stored or name in self.views
 
 
 def _sharing(stmt: Stmt) -> list[Move]:
+    """Pairs of a target and an operand whose memory it may share."""
     if isinstance(stmt, Assign):
         positions = range(len(stmt.op.args)) if stmt.op.name.startswith("list_") else ()
         if stmt.op.name in ("update", "update_add"):
             positions = (0,)
         elif not positions:
-            positions = shared_args(stmt.op, stmt.target.type)
+            positions = aliased_args(stmt.op, stmt.target.type)
         return [(stmt.target, stmt.op.args[i]) for i in positions]
     if isinstance(stmt, If):
         return [(p.target, v) for p in stmt.phis for v in (p.then_value, p.else_value)]
@@ -183,11 +196,11 @@ def _sharing(stmt: Stmt) -> list[Move]:
     return []
 
 
-# ---------------------------------------------------------------- out of SSA
+# ---------------------------------------------------------------- SSA destruction
 
 
 class _Emitter:
-    """Writes the program anew with variables for values."""
+    """Rebuilds the program with variables in place of values."""
 
     def __init__(self, function: Function, variables: dict[str, str]) -> None:
         self.function = function
@@ -198,14 +211,14 @@ class _Emitter:
         }
         outputs = [*function.results, *(v for _, v in function.effects)]
         self.used |= {o.name for o in outputs if isinstance(o, Var)}
-        self.current: dict[str, str] = {}  # the user's name -> the value it stands for
-        self.counters: set[str] = set()
+        self.current: dict[str, str] = {}  # the user's name -> the value it refers to
+        self.counters: set[str] = set()  # trip counts that are computed
         never = {
             s.target.name
             for s in walk(function.body)
             if isinstance(s, Assign) and s.op.name == "undef"
         }
-        # Variables of nothing but values that are never read.
+        # The variables all of whose values are `undef`.
         self.undefined = {variables[name] for name in never} - {
             variables[v.name] for v, _ in bindings(function) if v.name not in never
         }
@@ -238,7 +251,7 @@ class _Emitter:
 
     def buffers(self, buffers: _Buffers, numbers: dict[str, int]) -> dict[str, int]:
         out: dict[str, int] = {}
-        merged: dict[str, str] = {}  # root -> variable that leads its set
+        merged: dict[str, str] = {}  # root -> representative of its class
 
         def lead(root: str) -> str:
             while merged.get(root, root) != root:
@@ -271,6 +284,7 @@ class _Emitter:
         return v
 
     def bound(self, v: Var, stmt: Stmt) -> None:
+        """Record that the user's name of `v` now refers to `v`."""
         origin = stmt.origin
         if v.user and (origin is None or (not origin.frame and not origin.sweep)):
             self.current[v.user] = v.name
@@ -325,7 +339,7 @@ class _Emitter:
             out.append(Assign(dropped, Op("pop", (target,)), origin))
 
     def moves(self, moves: list[tuple[Var, Operand]], stmt: Stmt, out: Block) -> None:
-        """Assigns all targets at once."""
+        """Emit a parallel assignment."""
         pending = [(self.target(t), self.read(v)) for t, v in moves]
         pending = [(t, v) for t, v in pending if t != v]
         for t, v in sequential(pending, self.spare):
@@ -335,6 +349,7 @@ class _Emitter:
             out.append(Assign(t, op, stmt.origin))
 
     def spare(self, v: Var) -> Var:
+        """A fresh temporary of the type of `v`."""
         return Var(self.names.fresh(stem(v.name)), v.type)
 
     def branch(self, stmt: If, out: Block) -> None:
@@ -375,7 +390,7 @@ class _Emitter:
         moved = {self.target(c.phi) for c in carried if self.target(c.phi) != self.read(c.init)}
         for key, bound in bounds.items():
             if key != "index" and bound in moved:
-                # The bounds are read after the carried variables have been set.
+                # The bounds are read after the carried variables have been initialised.
                 bounds[key] = self.spare(bound)
                 out.append(Assign(bounds[key], Op("alias", (bound,)), stmt.origin))
         self.moves([(c.phi, c.init) for c in carried], stmt, out)
@@ -401,7 +416,7 @@ class _Emitter:
 
 
 def sequential(moves: list[Move], spare: Callable[[Var], Var]) -> list[Move]:
-    """A parallel assignment as a sequence; cycles go through a spare variable."""
+    """Sequentialise a parallel assignment; cycles are broken by a temporary (`spare`)."""
     out: list[Move] = []
     moves = list(moves)
     while moves:
@@ -411,7 +426,7 @@ def sequential(moves: list[Move], spare: Callable[[Var], Var]) -> list[Move]:
                 break
         else:
             target = moves[0][0]
-            kept = spare(target)
-            out.append((kept, target))
-            moves = [(t, kept if v == target else v) for t, v in moves]
+            temporary = spare(target)
+            out.append((temporary, target))
+            moves = [(t, temporary if v == target else v) for t, v in moves]
     return out

@@ -1,7 +1,8 @@
-"""Maps SSA values to variables: values that are never alive together may share one.
+"""Coalescing: map SSA values to variables.  Values whose live ranges do not interfere may share
+one.
 
-Values are united where that saves an assignment (a phi and its inputs, a new version and
-the old), and, for text that people read, where they bear the same name of the user's.
+Values are coalesced where that saves an assignment (a phi and its inputs, a new version and the
+old), and, in readable output, where they have the same user's name.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name
 
 @record
 class Group:
-    """The values of one variable, in order of definition."""
+    """The values of one variable (a congruence class), in order of definition."""
 
     members: list[Var]
     range: Range
@@ -56,15 +57,15 @@ class Group:
 
 @record
 class Memory:
-    """What `ownership` knows of the memory behind values: the one root, and whether it is
-    the function's own."""
+    """The results of `alias_analysis.py` for the memory of values: the unique root, "" if there
+    are several, and whether the function owns it."""
 
     root: dict[str, str] = field(default_factory=dict)
     fresh: dict[str, bool] = field(default_factory=dict)
 
 
 def bindings(function: Function) -> Iterator[tuple[Var, Stmt | None]]:
-    """Every value with the statement that binds it, in program order."""
+    """All values with the statements that bind them, in program order."""
     for p in function.params:
         yield p, None
     yield from _bindings(function.body)
@@ -81,6 +82,7 @@ def _bindings(block: Block) -> Iterator[tuple[Var, Stmt]]:
 
 
 def key_of(v: Var, stmt: Stmt | None) -> Key | None:
+    """The user's variable that a value belongs to; None for a temporary."""
     if stmt is None:
         return (), v.user or v.name
     origin = getattr(stmt, "origin", None)
@@ -100,19 +102,20 @@ class Coalescer:
             self.groups[v.name] = Group([v], range_, key, stmt is None, order=order)
 
     def run(self) -> dict[str, str]:
-        """The variable's name for each value."""
-        wishes = list(_copies(self.function.body, 0))
-        for _, a, b in sorted(wishes, key=lambda w: -w[0]):
-            self.unite(a, b)
+        """By name of a value: the name of its variable."""
+        candidates = list(_copies(self.function.body, 0))
+        for _, a, b in sorted(candidates, key=lambda c: -c[0]):
+            self.coalesce(a, b)
         if not self.for_lowering:
-            self._unite_by_name()
+            self._coalesce_by_name()
         return self._names()
 
-    def unite(self, a: Var, b: Operand) -> None:
+    def coalesce(self, a: Var, b: Operand) -> None:
+        """Merge the groups of two values unless they interfere."""
         if not isinstance(b, Var):
             return
         first, second = self.groups[a.name], self.groups[b.name]
-        if first is second or not self._fits(first, second):
+        if first is second or not self._can_merge(first, second):
             return
         if second.order < first.order:
             first, second = second, first
@@ -123,7 +126,7 @@ class Coalescer:
         for v in second.members:
             self.groups[v.name] = first
 
-    def _fits(self, first: Group, second: Group) -> bool:
+    def _can_merge(self, first: Group, second: Group) -> bool:
         if first.key and second.key and first.key != second.key:
             return False
         if self.for_lowering:
@@ -133,7 +136,8 @@ class Coalescer:
         return not overlap(first.range, second.range)
 
     def _same_memory(self, a: Var, b: Var) -> bool:
-        """Compiled variables hold either one buffer throughout or the function's own."""
+        """True if one variable of compiled code may hold both: the same buffer, or buffers that
+        the function owns."""
         if not buffered(a.type):
             return True
         fresh, root = self.memory.fresh, self.memory.root
@@ -141,7 +145,9 @@ class Coalescer:
             return True
         return root.get(a.name, a.name) == root.get(b.name, b.name) != ""
 
-    def _unite_by_name(self) -> None:
+    def _coalesce_by_name(self) -> None:
+        """Coalesce values of the same user's variable, and adjoints and tangents of the same
+        name."""
         leaders: dict[object, list[Var]] = {}
         for group in list(self.groups.values()):
             v = group.members[0]
@@ -150,13 +156,13 @@ class Coalescer:
                 name = stem(v.name)
             if name is None:
                 continue
-            known = leaders.setdefault(name, [])
-            for leader in known:
-                self.unite(leader, v)
+            found = leaders.setdefault(name, [])
+            for leader in found:
+                self.coalesce(leader, v)
                 if self.groups[leader.name] is self.groups[v.name]:
                     break
             else:
-                known.append(v)
+                found.append(v)
 
     # ---- names
 
@@ -169,21 +175,22 @@ class Coalescer:
             if group.param:
                 group.name = group.members[0].name
                 taken.add(group.name)
-        # The user's own function comes first, then inlined calls, then temporaries.
+        # Variables of the user's own function get their names first, then those of inlined
+        # calls, then temporaries.
         for rank in (0, 1, 2):
             for group in unique:
                 if group.name or rank != _rank(group):
                     continue
-                wish = group.key[1] if group.key else _plain(group.members[0].name)
+                preferred = group.key[1] if group.key else _plain(group.members[0].name)
                 if not group.key and len(results) == 1 and results[0] in group.members:
-                    wish = "out"
-                group.name = _free(_identifier(wish), taken)
+                    preferred = "out"
+                group.name = _free(_identifier(preferred), taken)
                 taken.add(group.name)
         return {name: group.name for name, group in self.groups.items()}
 
 
 def primal_results(function: Function) -> int:
-    """How many of the results are the user's; adjoints follow."""
+    """The number of results of the user's function; adjoints follow them."""
     default = 1 if function.notes.get("sweeps") else len(function.results)
     return function.notes.get("primal_results", default)
 
@@ -198,7 +205,7 @@ def _identifier(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """`h_L12` for `h_L12_3`: one name for a line is as good as another."""
+    """`h_L12` for `h_L12_3`: drop the SSA suffix of a name with a line number."""
     return stem(name) if re.fullmatch(r".+_L\d+_\d+", name) else name
 
 
@@ -218,7 +225,8 @@ def _kind(type_: Type) -> tuple[object, ...]:
 
 
 def _copies(block: Block, depth: int) -> Iterator[tuple[int, Var, Operand]]:
-    """Pairs whose union saves an assignment, with the number of loops around it."""
+    """Pairs of values whose coalescing saves an assignment, with its loop depth as priority.  A
+    loop phi and its result have the highest priority."""
     for stmt in block:
         for inner in blocks_of(stmt):
             yield from _copies(inner, depth + isinstance(stmt, (For, While)))

@@ -1,9 +1,9 @@
-"""Makes every update safe to do in place, by copies where they are needed and cheapest.
+"""Copy insertion: resolve alias conflicts so that every update can be done in place.
 
-In value form nobody shares memory; in the program that will run, arrays are references.
-Where an update would clobber a value that is still alive (`sharing` knows), one of the
-edges by which the two came to share memory is cut by a copy: the one in the fewest loops, a
-view's rather than a whole array's.
+In value form values do not alias; in the emitted program arrays are references.  Where an update
+would overwrite a value that is still live (`alias_analysis.py` finds these conflicts), a copy cuts
+one of the edges by which the two share memory.  The cheapest edge is cut: the one in the fewest
+loops, and a view in preference to a whole array.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.builder import NameSupply
-from ..ir.fixpoint import Rounds
+from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
     Array,
     Assign,
@@ -28,36 +28,38 @@ from ..ir.nodes import (
     While,
     targets_of,
 )
-from .alias_analysis import Edge, Walk, buffered
+from .alias_analysis import AliasAnalysis, Edge, buffered
 from .live_ranges import rewrite_reads
 
 
-def own(function: Function, names: NameSupply, for_lowering: bool = False) -> Walk:
-    """Inserts copies into `function` (value form, changed in place) until every update may
-    be done in place, results are fresh and effects reach their parameters."""
-    rounds = Rounds("storage: insert copies")
+def own(function: Function, names: NameSupply, for_lowering: bool = False) -> AliasAnalysis:
+    """Insert copies into `function` (value form, modified in place) until every update can be
+    done in place, results are fresh and effects are in the memory of their parameters.  Returns
+    the alias analysis of the result."""
+    rounds = IterationLimit("storage: insert copies")
     while True:
         rounds.count()
-        walk = Walk(function, for_lowering)
+        walk = AliasAnalysis(function, for_lowering)
         cuts = _Cuts(function, walk, names)
-        if cuts.settle_conflicts() or cuts.settle_outputs():
+        if cuts.resolve_conflicts() or cuts.separate_outputs():
             continue
-        if for_lowering and cuts.settle_mixtures():
+        if for_lowering and cuts.unify_layouts():
             continue
         return walk
 
 
 class _Cuts:
-    """Rewrites the function after one walk."""
+    """Inserts copies after one alias analysis.  `cut` are the edges that have been cut."""
 
-    def __init__(self, function: Function, walk: Walk, names: NameSupply) -> None:
+    def __init__(self, function: Function, walk: AliasAnalysis, names: NameSupply) -> None:
         self.function = function
         self.walk = walk
         self.facts = walk.facts
         self.names = names
         self.cut: set[Edge] = set()
 
-    def settle_conflicts(self) -> bool:
+    def resolve_conflicts(self) -> bool:
+        """Cut one edge of each conflict.  True if anything changed."""
         for conflict in self.facts.conflicts.values():
             if self.cut.intersection(conflict.candidates):
                 continue
@@ -74,14 +76,14 @@ class _Cuts:
             self.cut.add(edge)
         return bool(self.cut)
 
-    def settle_outputs(self) -> bool:
-        """Results that share memory with parameters or one another are copied; effects that
-        are not in their parameter's memory are stored there."""
+    def separate_outputs(self) -> bool:
+        """Copy results that share memory with parameters or with each other, and store effects
+        that are not in the memory of their parameter.  True if anything changed."""
         function, walk = self.function, self.walk
         changed = False
         seen: set[str] = set()
         if function.notes.get("callee"):
-            changed = self.settle_twice()
+            changed = self.separate_repeated_results()
         for result in list(function.results):
             if not isinstance(result, Var) or not buffered(result.type) or result.name in seen:
                 continue
@@ -102,8 +104,9 @@ class _Cuts:
                 changed = True
         return changed
 
-    def settle_twice(self) -> bool:
-        """A caller may write into each of the results it is given: no two are one array."""
+    def separate_repeated_results(self) -> bool:
+        """Copy a result of a callee that is returned more than once, since the caller may write
+        into each.  True if anything changed."""
         results = self.function.results
         changed = False
         for i, result in enumerate(results):
@@ -113,9 +116,10 @@ class _Cuts:
                 changed = True
         return changed
 
-    def settle_mixtures(self) -> bool:
-        """A variable of compiled code has one memory layout: what is assigned to it on
-        several paths is either one buffer all along or always the function's own."""
+    def unify_layouts(self) -> bool:
+        """Copy inputs of phis such that each variable has one memory layout, as compiled code
+        requires: on all paths it holds the same buffer, or buffers that the function owns.  True
+        if anything changed."""
         for edge in self.facts.edges:
             if edge.kind not in ("init", "next", "then", "else"):
                 continue
@@ -135,7 +139,7 @@ class _Cuts:
         return Var(self.names.fresh(hint), type_, user)
 
     def copy(self, edge: Edge) -> None:
-        """Gives the child memory of its own."""
+        """Cut an edge: give the child memory of its own."""
         stmt, block = edge.stmt, edge.block
         parent = edge.parent
         if edge.kind == "view":
@@ -144,7 +148,7 @@ class _Cuts:
             block.insert(_at(block, stmt), Assign(view, stmt.op, None))
             stmt.op, stmt.origin = Op("copy", (view,)), None
             return
-        # The copy continues the child, which is what the user's name stands for.
+        # The copy takes the user's name of the child.
         copy = self.fresh(parent, _stem(edge.child), edge.child.user)
         assign = Assign(copy, Op("copy", (parent,)), None)
         if edge.kind in ("update", "element"):
@@ -171,12 +175,13 @@ class _Cuts:
             stmt.orelse.append(assign)
 
     def keep_old(self, edge: Edge) -> bool:
-        """Instead of moving the new version elsewhere, keeps a copy of the old one for those
-        who read it later; so the user's statements stay as they are."""
+        """Copy the old version for its later reads, rather than moving the new version to other
+        memory.  The user's statements stay unchanged.  True on success."""
         facts, walk, parent = self.facts, self.walk, edge.parent
         block = edge.block
         related = [parent.name, *walk.partners(parent.name)]
-        if facts.loops.get(parent.name) != edge.loops or any(z in walk.kept for z in related):
+        read_only = any(z in walk.read_only_params for z in related)
+        if facts.loops.get(parent.name) != edge.loops or read_only:
             return False
         if parent.name in facts.frozen:
             return False
@@ -232,14 +237,14 @@ def stem(name: str) -> str:
 
 
 def saved_name(v: Var, origin: Origin | None) -> str:
-    """A kept value is named for the line that made it."""
+    """The name of a copy of an old version: that of the value and the line that defines it."""
     base = v.user or stem(v.name)
     return f"{base}_L{origin.stmt.line}" if origin is not None else f"{base}_in"
 
 
 def group_start(block: Block, at: int, after: Var) -> int:
-    """Where the source statement that block[at] belongs to begins in `block`, but not
-    before the definition of `after`."""
+    """The index in `block` of the first IR statement of the source statement that block[at]
+    belongs to, but not before the definition of `after`."""
     origin = getattr(block[at], "origin", None)
     if origin is None:
         return at

@@ -1,14 +1,14 @@
-"""Where each value of a function in value form is alive.
+"""Liveness analysis: the live range of each value of a function in value form.
 
-Statements are numbered in program order.  A statement with number p reads at the point 2p
-and binds its targets at 2p + 1.  An `update` reads all but its base at 2p + 1: what it is
-given must survive until the new version exists.  A value's *range* is the sorted list of
-the closed intervals of points in which it is alive or being bound.
+Statements are numbered in program order.  A statement with number p reads at program point 2p
+and binds its targets at 2p + 1.  An `update` reads all operands but its base at 2p + 1: they must
+be live until the new version exists.  A value's *range* is the sorted list of the closed
+intervals of points in which it is live or being bound.
 
-Loops and branches have points of their own, because values are copied there:
+Loops and branches have additional points, because values are copied there:
 
     loop    begin   reads the bounds and inits, binds the phis
-            head    binds the index; where a loop may end
+            head    binds the index; the loop may exit here
             tail    (end of the body) reads the nexts, binds the phis again
             until   reads `until`
             end     binds the results
@@ -47,7 +47,7 @@ UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
 
 @record
 class Place:
-    """The numbers of one statement; a simple statement has only `begin`."""
+    """The program points of one statement, halved; a simple statement has only `begin`."""
 
     begin: int
     head: int = 0
@@ -58,6 +58,7 @@ class Place:
 
 
 def overlap(a: Range, b: Range) -> bool:
+    """True if two ranges interfere."""
     i = j = 0
     while i < len(a) and j < len(b):
         if a[i][1] < b[j][0]:
@@ -70,6 +71,7 @@ def overlap(a: Range, b: Range) -> bool:
 
 
 def merged(a: Range, b: Range) -> Range:
+    """The union of two ranges."""
     out: Range = []
     for lo, hi in sorted(a + b):
         if out and lo <= out[-1][1] + 1:
@@ -80,10 +82,11 @@ def merged(a: Range, b: Range) -> Range:
 
 
 class Liveness:
-    """Ranges of all values of `function`; those named in `always` live until the end.
+    """The ranges of all values of `function`; those named in `always` are live until the end.
 
-    A `final` update overwrites its base, a parameter, as a whole: it needs the parameter's
-    variable (`variables`), but not what is in it."""
+    A `final` update overwrites its base, a parameter, as a whole.  It needs the parameter's
+    variable, but not its contents: with `variables` it counts as a read of the base, without it
+    does not."""
 
     def __init__(
         self, function: Function, always: Iterable[str] = (), variables: bool = True
@@ -102,7 +105,7 @@ class Liveness:
         self._block(function.body, 1)
         for param in function.params:
             self._piece(param.name, 0, self._open.pop(param.name, 0))
-        # A value that no path binds before it is read: alive from the start.
+        # Values that are read on a path without a binding are live from the start.
         for name, hi in self._open.items():
             self._piece(name, 0, hi)
         self.ranges = {
@@ -121,14 +124,14 @@ class Liveness:
         i = bisect_right(starts, point) - 1
         return i >= 0 and point <= self.ranges[name][i][1]
 
-    # ---- numbering, and what each loop reads from outside
+    # ---- numbering, and the free variables of each loop
 
     def _take(self) -> int:
         self._next += 1
         return self._next - 1
 
     def _number(self, block: Block) -> dict[str, None]:
-        """Numbers a block; returns the names it reads but does not bind, in order."""
+        """Number a block; returns its free variables (read but not bound), in order."""
         reads: dict[str, None] = {}
         bound: set[str] = set()
         for stmt in block:
@@ -183,8 +186,8 @@ class Liveness:
         self._piece(name, point, self._open.pop(name, point))
 
     def _block(self, block: Block, lo: int, opened: list[str] | None = None) -> list[str]:
-        """Walks a block that begins at point `lo`; returns what is alive on entry and not
-        alive throughout."""
+        """Walk a block that begins at point `lo` backwards; returns the names that are live on
+        entry, without those that were already live at its end."""
         opened = [] if opened is None else opened
         for stmt in reversed(block):
             place = self.place(stmt)
@@ -252,8 +255,8 @@ class Liveness:
             inside = []
         inside += self._copies([c.next for c in stmt.carried], 2 * place.tail)
         entering = self._block(stmt.body, 2 * place.head + 1, inside)
-        # A carried variable holds its value from the tail to the head, where the loop may
-        # end, whether or not the body reads it.
+        # A carried variable is live from the tail to the head, where the loop may exit, even if
+        # the body does not read it.
         if isinstance(stmt, While):
             inside = self._copies([stmt.cond], 2 * place.head)
             for name in entering:
@@ -277,7 +280,7 @@ class Liveness:
 
 
 def rewrite_reads(block: Block, live: Liveness, f: Callable[[Operand, int], Operand]) -> None:
-    """Replaces, in place, every operand read in `block` by f(operand, point of reading)."""
+    """Replace, in place, every operand read in `block` by f(operand, program point of the read)."""
     for stmt in block:
         place = live.places.get(id(stmt))
         if place is not None:

@@ -1,8 +1,8 @@
-"""Gives each slot its storage: an array indexed by iteration numbers, or a stack.
+"""Lower tape slots: each becomes an array indexed by iteration numbers, or a stack.
 
-The program stays in value form, but for the storage itself: its variable is bound once,
-written by `Store` or `Push`, and read by `index` or `pop`.  `notes["slot_variables"]` names
-these variables.
+The program stays in value form, except for the storage itself: its variable is bound once,
+written by `Store` or `Push`, and read by `index` or `pop`.  `notes["slot_variables"]` are the names
+of these variables.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from .copy_insertion import group_start, stem
 Path = list[tuple[Block, Stmt]]
 
 
-def expand_slots(function: Function, names: NameSupply) -> None:
-    """Replaces every `Save` and `restore`, in place."""
+def lower_tape_slots(function: Function, names: NameSupply) -> None:
+    """Replace every `Save` and `restore`, in place."""
     plans: dict[str, SlotPlan] = function.notes.get("slots", {})
     saves: dict[str, Path] = {}
     restores: dict[str, list[Path]] = {}
@@ -63,6 +63,7 @@ def expand_slots(function: Function, names: NameSupply) -> None:
 
 
 def _paths(block: Block, outer: Path) -> Iterator[Path]:
+    """For each statement: the statements that enclose it and itself, each with its block."""
     for stmt in block:
         path = [*outer, (block, stmt)]
         yield path
@@ -81,7 +82,8 @@ def _replace(path: Path, new: Stmt) -> None:
 
 
 def _insert(path: Path, level: int, new: Assign) -> None:
-    """Before the source statement that holds path[level], if the operands allow it."""
+    """Insert a statement before the source statement that holds path[level], or, if its operands
+    are defined within that source statement, right before path[level]."""
     block, stmt = path[level]
     at = next(i for i, s in enumerate(block) if s is stmt)
     first = group_start(block, at, new.target)
@@ -90,6 +92,7 @@ def _insert(path: Path, level: int, new: Assign) -> None:
 
 
 def _variable(save: Save) -> str:
+    """The name of a slot's storage."""
     v = save.value
     base = (v.user or stem(v.name)) if isinstance(v, Var) else stem(save.slot.name)
     return f"{base}_L{save.origin.stmt.line}" if save.origin is not None else f"{base}_saved"
@@ -114,13 +117,13 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     _insert(path, level, Assign(storage, op, None))
 
     def items(first: int) -> tuple[Any, ...]:
-        """`first`: what counts as the first of the positions and lengths."""
+        """The index items; `first` is the operand position of the first index or length."""
         rest: list[tuple[Any, ...]] = [("all",)] * len(plan.shape)
         for k, (axis, *_) in enumerate(plan.cuts):
             rest[axis] = ("slice", None, first + rank + k, None)
         return (*(("int", first + i) for i in range(rank)), *rest)
 
-    # Positions count in the arguments of the `update` a Store stands for.
+    # Positions in the path of a Store are those in the arguments of an `update`.
     step = (("index", items(2)),)
     at = (*plan.save_at, *(length for _, length, _ in plan.cuts))
     _replace(path, Store(storage, save.value, step, at, origin=save.origin))

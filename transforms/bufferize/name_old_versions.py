@@ -1,7 +1,7 @@
-"""Keeps versions of the user's variables that are read after the name is bound anew.
+"""Name old versions: versions of the user's variables that are read after the name is rebound.
 
-Such a version gets a second name, for the line that made it, before the user's statement
-binds the first one again: `h_L12 = h`.  So the user's statements can stay as they are.
+Such a version gets a second name, after the line that defines it, before the user's statement
+rebinds the first one: `h_L12 = h`.  So the user's statements stay unchanged.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .copy_insertion import group_start, saved_name
 from .live_ranges import Liveness, overlap, rewrite_reads
 
 
-def keep_versions(function: Function, names: NameSupply) -> None:
-    """Inserts the second names and lets those who come later read them, in place."""
+def name_old_versions(function: Function, names: NameSupply) -> None:
+    """Insert the second names and redirect later reads to them, in place."""
     live = Liveness(function)
-    places = _Places(function, live)
+    sites = _BindingSites(function, live)
     versions: dict[object, list[tuple[Var, Stmt | None]]] = {}
     for v, stmt in bindings(function):
         origin = getattr(stmt, "origin", None)
@@ -43,13 +43,13 @@ def keep_versions(function: Function, names: NameSupply) -> None:
     insertions: dict[int, tuple[Block, list[tuple[int, Assign]]]] = {}
     for group in versions.values():
         for i, (v, stmt) in enumerate(group):
-            later = _later(places, v, group[i + 1 :])
+            later = _interfering_versions(sites, v, group[i + 1 :])
             if not later:
                 continue
-            bound = [places.bound(w, v) for w in later]
-            block = places.home.get(v.name, function.body)
-            at = places.holder(block, min(bound))
-            if at is None or v in list(targets_of(block[at])) or not _binds(block[at], later):
+            bound = [sites.bound(w, v) for w in later]
+            block = sites.home.get(v.name, function.body)
+            at = sites.holder(block, min(bound))
+            if at is None or v in list(targets_of(block[at])) or not _binds_any(block[at], later):
                 continue
             copy = Var(names.fresh(saved_name(v, getattr(stmt, "origin", None))), v.type)
             kept[v.name] = copy, bound
@@ -57,7 +57,7 @@ def keep_versions(function: Function, names: NameSupply) -> None:
             into = insertions.setdefault(id(block), (block, []))[1]
             into.append((group_start(block, at, v), assign))
     if kept:
-        _read_kept(function, live, places, kept)
+        _redirect_reads(function, live, sites, kept)
     for block, new in insertions.values():
         for at, assign in sorted(new, key=lambda pair: pair[0], reverse=True):
             block.insert(at, assign)
@@ -65,29 +65,32 @@ def keep_versions(function: Function, names: NameSupply) -> None:
     function.notes["kept"] = (*before, *(copy.name for copy, _ in kept.values()))
 
 
-def _later(places: _Places, v: Var, group: list[tuple[Var, Stmt | None]]) -> list[Var]:
-    """Versions that are bound while `v` is alive, up to one that every path comes by."""
-    ranges = places.live.ranges
+def _interfering_versions(
+    sites: _BindingSites, v: Var, group: list[tuple[Var, Stmt | None]]
+) -> list[Var]:
+    """The versions that are bound while `v` is live, up to one in the same block as `v`, which
+    every path passes."""
+    ranges = sites.live.ranges
     alive = ranges.get(v.name, [])
-    home = places.home.get(v.name, places.function.body)
+    home = sites.home.get(v.name, sites.function.body)
     found = []
     for w, _ in group:
         if alive and ranges.get(w.name, [(0, 0)])[0][0] > alive[-1][1]:
             break
         if overlap(alive, ranges.get(w.name, [])):
             found.append(w)
-            if places.home.get(w.name) is home:
+            if sites.home.get(w.name) is home:
                 break
     return found
 
 
-def _read_kept(
-    function: Function, live: Liveness, places: _Places, kept: dict[str, tuple[Var, list[int]]]
+def _redirect_reads(
+    function: Function, live: Liveness, sites: _BindingSites, kept: dict[str, tuple[Var, list[int]]]
 ) -> None:
     def swap(operand: Operand, point: int) -> Operand:
         if isinstance(operand, Var) and operand.name in kept:
             copy, bound = kept[operand.name]
-            if any(p <= point and not places.apart(p, point) for p in bound):
+            if any(p <= point and not sites.in_other_branch(p, point) for p in bound):
                 return copy
         return operand
 
@@ -99,15 +102,16 @@ def _read_kept(
     function.effects = [(p, at_end(e)) for p, e in function.effects]
 
 
-def _binds(stmt: Stmt, values: list[Var]) -> bool:
+def _binds_any(stmt: Stmt, values: list[Var]) -> bool:
     names = {v.name for v in values}
     return any(
         v.name in names for s in walk([stmt]) for v in (*targets_of(s), *inner_targets_of(s))
     )
 
 
-class _Places:
-    """Where values are bound: their blocks, the loops around them, and branches."""
+class _BindingSites:
+    """The binding site of each value: its block and the enclosing loops; and the branches of the
+    function, as program points."""
 
     def __init__(self, function: Function, live: Liveness) -> None:
         self.function = function
@@ -137,18 +141,18 @@ class _Places:
                 self._visit(nested, inner)
 
     def bound(self, w: Var, v: Var) -> int:
-        """The first point at which `w` may be bound while `v` is visible.  A loop comes round
-        again: what it binds is bound from its beginning."""
+        """The first point at which `w` may be bound while `v` is visible.  Because of the back
+        edge, a value bound in a loop counts as bound from the start of the loop."""
         point = self.live.ranges[w.name][0][0]
         outside = {id(loop) for loop in self.loops.get(v.name, ())}
         loops = [loop for loop in self.loops.get(w.name, ()) if id(loop) not in outside]
         return min([point, *(self.live.place(loop).begin * 2 + 1 for loop in loops)])
 
     def holder(self, block: Block, point: int) -> int | None:
-        """The position of the statement of `block` in which `point` lies."""
+        """The index of the statement of `block` that contains `point`."""
         at = bisect_right(self.starts[id(block)], point) - 1
         return at if at >= 0 else None
 
-    def apart(self, bound: int, point: int) -> bool:
-        """Whether the two points are in different branches."""
+    def in_other_branch(self, bound: int, point: int) -> bool:
+        """True if `bound` is in the then-block and `point` in the else-block of one branch."""
         return any(lo < bound < mid < point <= hi for lo, mid, hi in self.branches)

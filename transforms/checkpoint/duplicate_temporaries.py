@@ -1,7 +1,8 @@
-"""Spells cheap temporaries of the user's statements out again where the adjoint sweep reads them.
+"""Duplicate cheap temporaries of the user's statements where the adjoint sweep reads them.
 
-`if x > y:` has a temporary for its condition.  A sweep that reads it would force the user's
-statement apart, to give the temporary a name; `x > y` written again leaves it in one piece.
+`if x > y:` has a temporary for its condition.  If the sweep read it, the writer would have to
+split the user's statement to name the temporary.  Recomputing `x > y` in the sweep keeps the
+statement whole.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.scopes import lasting, names_of, overwritten
-from .rematerialize import Recomputer
+from .rematerialize import Rematerializer
 
 
 def respell(function: Function) -> Function:
+    """The function whose sweep recomputes the cheap temporaries that it reads."""
     first = next((i for i, s in enumerate(function.body) if _sweep(s)), len(function.body))
     primal, sweep = function.body[:first], function.body[first:]
     given = {x.name for x in function.results if isinstance(x, Var)}
@@ -51,7 +53,7 @@ def respell(function: Function) -> Function:
         for x in list(_reads(stmt)):
             if x.name not in cheap or x.name in given or x.name in done:
                 continue
-            maker = Recomputer(
+            maker = Rematerializer(
                 cheap,
                 names,
                 lambda v: v if v.name in named else done.get(v.name),
@@ -73,7 +75,7 @@ def respell(function: Function) -> Function:
 
 
 def _definitions(block: Block) -> Iterator[tuple[str, Op]]:
-    """The operations at the top of a block that cost next to nothing: on scalars, and views."""
+    """The cheap operations at the top level of a block: operations on scalars, and views."""
     for s in block:
         if isinstance(s, Assign):
             kind = RULES[s.op.name].kind
@@ -82,8 +84,8 @@ def _definitions(block: Block) -> Iterator[tuple[str, Op]]:
 
 
 def _named(function: Function, primal: Block) -> set[str]:
-    """Values whose name means them until the end: parameters and variables, unless the user
-    gives their name to another value later."""
+    """The values whose user-visible name refers to them until the end of the function: parameters
+    and variables whose name is not bound to another value later."""
     last = {p.user or p.name: p.name for p in function.params}
 
     def visit(block: Block) -> None:
@@ -99,6 +101,7 @@ def _named(function: Function, primal: Block) -> set[str]:
 
 
 def _sweep(stmt: Stmt) -> bool:
+    """True if a statement belongs to an adjoint sweep."""
     return stmt.origin is not None and stmt.origin.sweep > 0
 
 

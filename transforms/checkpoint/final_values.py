@@ -1,13 +1,14 @@
-"""Elements of an array that nothing overwrites any more.
+"""Final values: dependence analysis for array elements that are not overwritten before a loop
+nest ends.
 
-A sweep that needs what a loop read from an array it also writes need not keep a copy if those
-elements are never written again: the array still holds them when the loop is done.  So it is with
-the finished rows of a factorisation.
+The sweep may need elements that a loop read from an array which it also writes.  If these elements
+are never written again, the array still holds them after the loop, and no copy is saved.  An
+example are the finished rows of a factorisation.
 
-Indices are sums of a loop's index, or a size, and a number; so are the bounds of loops.  That a
-later write meets an element that was read is then a set of inequalities `a - b <= c`, which
-contradict each other if and only if some of them, one after another, lead from a value to less
-than itself.
+Array indices and loop bounds have the form `symbol + constant`, where the symbol is a loop index
+or a size.  The condition that a later write touches an element that was read is then a system of
+difference constraints `a - b <= c`.  It is infeasible if and only if its constraint graph has a
+negative cycle.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from ..ir.nodes import (
 from ..ir.record import record
 from ..ir.symbolic_dims import Atom, Dim, Facts, symbol_is_size
 
-# a - b <= c, where a and b are variables, or "" for nothing
+# The difference constraint a - b <= c.  a and b are variables, or "" for the constant 0.
 Bound = tuple[str, str, int]
-# Of one axis: the least and the greatest index; None where there is no limit.
+# The minimum and maximum index along one axis; None where there is no bound.
 Span = tuple[Dim | None, Dim | None]
 
 
 @record(frozen=True)
-class Moment:
-    """When an array becomes one of its versions: the loops around that, outermost first, and
-    how many statements come before."""
+class Definition:
+    """The program point that defines a version of an array: the enclosing loops, outermost first,
+    and the number of statements before it."""
 
     loops: tuple[For, ...]
     order: int
@@ -53,24 +54,25 @@ class Moment:
 
 @record(frozen=True)
 class Access:
-    """Elements that are read or written, the loops around it, outermost first, and since when
-    the array has been what is read or written."""
+    """A read or write: its elements, the enclosing loops, outermost first, and the definition of
+    the version that it reads or writes."""
 
     spans: tuple[Span, ...]
     loops: tuple[For, ...]
-    since: Moment
+    since: Definition
 
 
 @record(frozen=True)
-class Names:
-    """What symbols are called in inequalities: the indices of loops have names of their own,
-    and a mark tells apart what is not the same at two moments."""
+class SymbolNames:
+    """The variables of symbols in the constraints.  Loop indices have names of their own; `mark`
+    is appended to symbols that may differ between the read and the write."""
 
     indices: dict[str, str]
     fixed: set[str]
     mark: str = ""
 
     def changes(self, symbol: str) -> bool:
+        """True if a symbol is not invariant in the outermost loop."""
         return symbol in self.indices or symbol.split(".")[0] not in self.fixed
 
     def name(self, symbol: str) -> str:
@@ -79,19 +81,20 @@ class Names:
         return symbol + self.mark
 
 
-class Settled:
-    """Finds final values for the slots of one function."""
+class FinalValues:
+    """Finds final values for the tape slots of one function."""
 
     def __init__(self, function: Function, facts: Facts, order: dict[int, int]) -> None:
         self.function = function
         self.facts = facts
-        self.order = order  # how many statements come before one, by its id
-        self.fixed: set[str] = set()  # names of what is the same throughout the outermost loop
-        self.known: dict[int, tuple[set[str], list[tuple[Var, dict[str, Moment]]]]] = {}
+        self.order = order  # by id of a statement: the number of statements before it
+        self.fixed: set[str] = set()  # the names that are invariant in the outermost loop
+        self.known: dict[int, tuple[set[str], list[tuple[Var, dict[str, Definition]]]]] = {}
 
     def final(self, value: Var, block: Block, loops: Sequence[For | While]) -> Op | None:
-        """Reads the value of a slot from what an array is after the outermost loop, if it is
-        still there.  `block` is where it is saved, `loops` those around it, outermost first."""
+        """An operation that reads the value of a slot from the version of an array after the
+        outermost loop; None if the element may be overwritten.  `block` holds the `Save`; `loops`
+        enclose it, outermost first."""
         nest = [loop for loop in loops if isinstance(loop, For)]
         if len(nest) < len(loops) or not nest or not _distinct(nest):
             return None
@@ -104,13 +107,13 @@ class Settled:
             for result, versions in arrays:
                 if array.name in versions:
                     read = Access(spans, tuple(nest), versions[array.name])
-                    if self._stays(read, nest[0], versions):
+                    if self._is_never_overwritten(read, nest[0], versions):
                         return Op("index", (result, *op.args), op.attrs)
         return None
 
-    def _carried(self, loop: For) -> tuple[set[str], list[tuple[Var, dict[str, Moment]]]]:
-        """What is fixed in a loop, and the arrays it carries: what each is afterwards, and its
-        versions."""
+    def _carried(self, loop: For) -> tuple[set[str], list[tuple[Var, dict[str, Definition]]]]:
+        """The names that are invariant in a loop, and the arrays it carries: for each, its result
+        and the definitions of its versions."""
         if id(loop) not in self.known:
             arrays = [
                 (c.result, self._versions(loop, c.phi, c.next))
@@ -120,20 +123,21 @@ class Settled:
             self.known[id(loop)] = _bound_before(self.function, loop), arrays
         return self.known[id(loop)]
 
-    def _versions(self, loop: For, phi: Var, last: Operand) -> dict[str, Moment]:
-        """What an array that a loop carries becomes in it, one after the other, by name;
-        nothing if it does not only become so by writes into it."""
-        found = {phi.name: Moment((loop,), self.order[id(loop)])}
+    def _versions(self, loop: For, phi: Var, last: Operand) -> dict[str, Definition]:
+        """The versions of a carried array in a loop, by name.  Empty if a version is defined by
+        anything but a write into the previous one."""
+        found = {phi.name: Definition((loop,), self.order[id(loop)])}
         return found if self._trace(loop.body, last, (loop,), found) == phi else {}
 
     def _trace(
-        self, block: Block, x: Operand, loops: tuple[For, ...], found: dict[str, Moment]
+        self, block: Block, x: Operand, loops: tuple[For, ...], found: dict[str, Definition]
     ) -> Var | None:
-        """The version that an array was before a block at whose end it is `x`."""
+        """The version of an array before a block, if its version at the end is `x`; None if it is
+        not only written into.  The versions in between are added to `found`."""
         makers = {t.name: s for s in block for t in targets_of(s)}
         while isinstance(x, Var) and x.name in makers:
             stmt = makers[x.name]
-            found[x.name] = Moment(loops, max(self.order[id(s)] for s in walk([stmt])))
+            found[x.name] = Definition(loops, max(self.order[id(s)] for s in walk([stmt])))
             if isinstance(stmt, Assign) and stmt.op.name in ("update", "update_add"):
                 x = stmt.op.args[0]
             elif isinstance(stmt, For):
@@ -141,7 +145,7 @@ class Settled:
                 if c is None:
                     return None
                 inner = (*loops, stmt)
-                found[c.phi.name] = Moment(inner, self.order[id(stmt)])
+                found[c.phi.name] = Definition(inner, self.order[id(stmt)])
                 if self._trace(stmt.body, c.next, inner, found) != c.phi:
                     return None
                 x = c.init
@@ -155,22 +159,25 @@ class Settled:
                 return None
         return x if isinstance(x, Var) else None
 
-    def _stays(self, read: Access, loop: For, versions: dict[str, Moment]) -> bool:
-        if not self._counted_from_the_front(read):
+    def _is_never_overwritten(
+        self, read: Access, loop: For, versions: dict[str, Definition]
+    ) -> bool:
+        """True if no later write of the loop touches an element of the read."""
+        if not self._has_nonnegative_indices(read):
             return False
         for write in self._writes(loop.body, (loop,), versions):
             if write is None or not _distinct(write.loops):
                 return False
-            if not self._counted_from_the_front(write):
+            if not self._has_nonnegative_indices(write):
                 return False
-            if any(map(_possible, self._meetings(read, write))):
+            if any(map(_possible, self._overlap_constraints(read, write))):
                 return False
         return True
 
     def _writes(
-        self, block: Block, loops: tuple[For, ...], versions: dict[str, Moment]
+        self, block: Block, loops: tuple[For, ...], versions: dict[str, Definition]
     ) -> Iterator[Access | None]:
-        """All writes into the array in a loop; None for one that cannot be told."""
+        """All writes into the array in a loop; None for a write of unknown elements."""
         for stmt in block:
             if isinstance(stmt, For):
                 yield from self._writes(stmt.body, (*loops, stmt), versions)
@@ -182,10 +189,11 @@ class Settled:
                 since = versions[stmt.target.name]
                 yield None if spans is None else Access(spans, loops, since)
 
-    # ---- inequalities
+    # ---- difference constraints
 
-    def _meetings(self, read: Access, write: Access) -> Iterator[list[Bound]]:
-        """For each way in which a write comes after the read: what holds if they meet."""
+    def _overlap_constraints(self, read: Access, write: Access) -> Iterator[list[Bound]]:
+        """For each loop level at which the write can follow the read: the constraints under which
+        they touch the same element."""
         shared = 0
         for a, b in zip(read.since.loops, write.loops):
             shared += a is b
@@ -211,11 +219,12 @@ class Settled:
                 bounds += self._at_most(c, theirs, d, theirs)
             yield bounds
 
-    def _names(self, loops: tuple[For, ...], mark: str) -> Names:
+    def _names(self, loops: tuple[For, ...], mark: str) -> SymbolNames:
         indices = {_symbol(loop): _symbol(loop) + mark for loop in loops}
-        return Names(indices, self.fixed, mark)
+        return SymbolNames(indices, self.fixed, mark)
 
-    def _domain(self, loops: tuple[For, ...], names: Names) -> Iterator[Bound]:
+    def _domain(self, loops: tuple[For, ...], names: SymbolNames) -> Iterator[Bound]:
+        """The constraints of the iteration domain."""
         for loop in loops:
             index, start = Dim.of(_symbol(loop)), _value(loop.start)
             stop = None if loop.count is not None else _value(loop.stop)
@@ -227,14 +236,17 @@ class Settled:
             yield from self._at_most(low, names, index, names)
             yield from self._at_most(index, names, high, names)
 
-    def _at_most(self, a: Dim | None, names_a: Names, b: Dim | None, names_b: Names) -> list[Bound]:
-        """a <= b, as far as it can be said."""
+    def _at_most(
+        self, a: Dim | None, names_a: SymbolNames, b: Dim | None, names_b: SymbolNames
+    ) -> list[Bound]:
+        """The constraint a <= b; empty if it is not a difference constraint."""
         left, right = self._variable(a, names_a), self._variable(b, names_b)
         if left is None or right is None:
             return []
         return [(left[0], right[0], right[1] - left[1])]
 
-    def _variable(self, dim: Dim | None, names: Names) -> tuple[str, int] | None:
+    def _variable(self, dim: Dim | None, names: SymbolNames) -> tuple[str, int] | None:
+        """A dim as a variable and a constant to be added; None if it has another form."""
         if dim is None:
             return None
         dim = self.facts.canonical(dim)
@@ -250,8 +262,8 @@ class Settled:
             return symbol, dim.const
         return names.name(symbol), dim.const
 
-    def _counted_from_the_front(self, access: Access) -> bool:
-        """Whether no index is negative, which would count from the end."""
+    def _has_nonnegative_indices(self, access: Access) -> bool:
+        """True if no index is negative.  A negative index would wrap around."""
         names = self._names(access.loops, "")
         domain = list(self._domain(access.loops, names))
         for low, high in access.spans:
@@ -265,7 +277,7 @@ class Settled:
 
 
 def _possible(bounds: list[Bound]) -> bool:
-    """Whether integers exist that satisfy all bounds (Bellman and Ford)."""
+    """True if the constraints are feasible in integers (Bellman and Ford)."""
     names = {n for a, b, _ in bounds for n in (a, b)}
     bounds = bounds + [("", n, 0) for n in names if n and symbol_is_size(n)]
     reach = dict.fromkeys(names | {""}, 0)
@@ -281,12 +293,13 @@ def _possible(bounds: list[Bound]) -> bool:
     return False
 
 
-# ---------------------------------------------------------------- what statements do
+# ---------------------------------------------------------------- accesses of statements
 
 
 def _access(stmt: object, value: Var) -> tuple[Var, tuple[Span, ...], Op] | None:
-    """Where a value was read from an array, or is stored in one: the version of the array that
-    holds it then, and the read as an operation without the array."""
+    """The access by which a statement reads `value` from an array or stores it in one: the version
+    of the array that holds it then, the elements, and the read as an operation without the array
+    operand.  None for other statements."""
     if not isinstance(stmt, Assign) or not isinstance(stmt.op.args[0] if stmt.op.args else 0, Var):
         return None
     op = stmt.op
@@ -309,6 +322,7 @@ def _access(stmt: object, value: Var) -> tuple[Var, tuple[Span, ...], Op] | None
 
 
 def _written(op: Op) -> tuple[Span, ...] | None:
+    """The elements that an operation writes; None if they are unknown."""
     if op.name not in ("update", "update_add") or len(op.attrs["path"]) != 1:
         return None
     ((kind, items),) = op.attrs["path"]
@@ -319,8 +333,8 @@ def _spans(
     items: tuple[tuple[Any, ...], ...], args: tuple[Operand, ...]
 ) -> tuple[Span, ...] | None:
     spans: list[Span] = []
-    for kind, *places in items:
-        given = [None if p is None else args[p] for p in places]
+    for kind, *positions in items:
+        given = [None if p is None else args[p] for p in positions]
         if kind == "all":
             spans.append((Dim.of(0), None))
         elif kind == "int" and given[0] is not None and _value(given[0]) is not None:
@@ -338,7 +352,7 @@ def _spans(
 
 
 def _bound_before(function: Function, loop: For) -> set[str]:
-    """The names that are bound where a loop begins."""
+    """The names that are bound before a loop."""
 
     def scan(block: Block, names: set[str]) -> set[str] | None:
         for stmt in block:
@@ -362,7 +376,7 @@ def _value(operand: Operand) -> Dim | None:
 
 
 def _symbol(loop: For) -> str:
-    """What sizes and indices call a loop's index; "" if it has no symbol of its own."""
+    """The symbol of a loop's index in dims; "" if it has no symbol of its own."""
     value = _value(loop.index)
     if value is None or value.const or len(value.terms) != 1:
         return ""
@@ -371,16 +385,18 @@ def _symbol(loop: For) -> str:
 
 
 def _distinct(loops: Sequence[For]) -> bool:
+    """True if all loop indices have distinct symbols."""
     symbols = {_symbol(loop) for loop in loops}
     return len(symbols) == len(loops) and "" not in symbols
 
 
 def _upwards(loop: For) -> bool | None:
+    """True if the step is 1, False if it is -1; None for other steps."""
     step = _value(loop.step)
     return None if step is None or step.const not in (1, -1) or step.terms else step.const > 0
 
 
 def _direction(loop: For) -> bool | None:
-    """Whether later iterations have larger indices."""
+    """True if later iterations have larger indices, False if smaller; None if unknown."""
     up = _upwards(loop)
     return None if up is None else up != loop.reverse

@@ -1,18 +1,22 @@
-"""Decides how each slot remembers its value: recompute it, keep it in scope, or store it.
+"""Plan the tape: for each slot, rematerialise its value, keep it in scope, or store it.
 
-Recomputed and scoped slots disappear here.  For the others `notes["slots"]` maps the slot's
-name to a `SlotPlan`; their `Save` and `restore` stay in the program until `storage`.
-`notes["recomputed"]` maps the names of recomputed values to those they had at first.
+Rematerialised and scoped slots are eliminated here.  For the others `notes["slots"]` maps the
+slot's name to a `SlotPlan`; their `Save` and `restore` stay in the program until bufferization
+(`bufferize/lower_tape_slots.py`).  `notes["recomputed"]` maps the names of rematerialised values
+to the original values.
 
-- recompute: the value is cheap and made of what is at hand at the restore: constants,
-  values in scope that keep their memory, loop indices (the mirrored loop has the same), and
-  values that are restored anyway.  Where others than those the sweep asked for are cheaper to
-  store, `min_cut.py` finds them, and they get slots of their own.
-- settle: an array holds the value, and still does after the loops (`final_values.py`).
-- scope: no loop stands between the `Save` and the block that holds both; the value is
-  handed out through the phis of the branches in between.
-- dense: an array has a place for each round (`tape_arrays.py`).
-- stack: all else.
+The variants, in the order in which they are tried:
+
+- recompute: the value is cheap to compute from values available at the restore: constants,
+  values in scope that are not overwritten, loop indices (the mirrored loop has the same), and
+  values that are restored anyway.  Where it is cheaper to store other values than those the
+  sweep needs, `min_cut.py` finds them, and they get slots of their own.
+- final value: an array element holds the value and is not overwritten before the loops end
+  (`final_values.py`); the sweep reads it again.
+- scope: no loop lies between the `Save` and the block that holds both `Save` and `restore`.  The
+  value is passed out through the phis of the enclosing branches.
+- dense: an array with one element or row per iteration (`tape_arrays.py`).
+- stack: all other slots.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..ir.builder import Builder, NameSupply
-from ..ir.index_bounds import with_counters
+from ..ir.index_bounds import with_index_bounds
 from ..ir.nodes import (
     Assign,
     Block,
@@ -45,36 +49,41 @@ from ..ir.nodes import (
 )
 from ..ir.scopes import Scope, Scopes, dims_of, lasting, names_of, overwritten
 from ..ir.symbolic_dims import Atom, Dim, Facts
-from ..simplify.dce import drop_dead
+from ..simplify.dce import eliminate_dead_code
 from .duplicate_temporaries import respell
-from .final_values import Settled
+from .final_values import FinalValues
 from .min_cut import Choice
-from .remat_policy import Chooser
-from .rematerialize import NEVER, Recomputer
-from .save_list_length import with_lengths
+from .remat_policy import RematPolicy
+from .rematerialize import NEVER, Rematerializer
+from .save_list_length import save_list_lengths
 from .slot_pair import Pair
-from .tape_arrays import Places, SlotPlan, position
+from .tape_arrays import DensePlanner, SlotPlan, position
 
 
 def save(module: Module, facts: Facts | None = None) -> Module:
+    """The module with the tape of each function planned."""
+
     def plan(function: Function, known: Facts | None) -> Function:
         known = known or Facts()
-        saver = Saver(with_lengths(_sorted_heads(function), known), known)
-        chooser = Chooser(saver)
+        saver = TapePlanner(save_list_lengths(_sorted_heads(function), known), known)
+        chooser = RematPolicy(saver)
         choices = chooser.choices()
         added = [chooser.add_slots(choice, its) for choice, its in choices]
         if any(added):
-            saver = Saver(_sorted_heads(saver.function), known)
+            saver = TapePlanner(_sorted_heads(saver.function), known)
         saver.chosen = {pair.slot.name: choice for choice, its in choices for pair in its}
         return saver.run()
 
     return module.map(plan, facts)
 
 
-class Saver:
+class TapePlanner:
+    """Plans the tape of one function.  See `Planner` in `slot_pair.py` for the interface that
+    the other modules of this folder use."""
+
     def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
-        self.facts = with_counters(function, facts)
+        self.facts = with_index_bounds(function, facts)
         self.names = NameSupply(names_of(function))
         self.scopes = Scopes(function)
         self.definitions = {
@@ -82,18 +91,18 @@ class Saver:
         }
         self.overwritten = overwritten(function)
         self.order: dict[int, int] = {id(s): i for i, s in enumerate(walk(function.body))}
-        # What the decisions change: statements to put before or in place of others, slots to
-        # forget, and names to replace.
+        # The pending edits: by id of a statement, the statements to insert before it and those
+        # that replace it; by name, the operand to substitute.
         self.before: dict[int, Block] = {}
-        self.instead: dict[int, Block] = {}
+        self.replacement: dict[int, Block] = {}
         self.renamed: dict[str, Operand] = {}
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
-        self.settled = Settled(function, facts, self.order)
+        self.final_values = FinalValues(function, facts, self.order)
         self.finals: dict[tuple[str, Scope, Scope], Op | None] = {}
         self.chosen: dict[str, Choice] = {}
-        # What the sweep has computed again, by the scope in which it has.
-        self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
+        # By scope: the values rematerialised there, with the order of the statement.
+        self.rematerialised: dict[Scope, dict[str, tuple[int, Operand]]] = {}
         self.pairs = self.find_pairs()
         self.pair_of: dict[str, list[Pair]] = {}
         self.original: dict[str, Operand] = {}
@@ -104,10 +113,10 @@ class Saver:
 
     def run(self) -> Function:
         for pair in self.pairs:
-            done = self.recompute(pair) or self.settle(pair)
-            if not (done or self.scope(pair)):
+            done = self.recompute(pair) or self.read_final_value(pair)
+            if not (done or self.pass_through_phis(pair)):
                 ours, theirs = zip(*((a.label, b.label) for a, b in pair.loops()))
-                plan = Places(self).plan(pair) or SlotPlan("stack", ours, theirs)
+                plan = DensePlanner(self).plan(pair) or SlotPlan("stack", ours, theirs)
                 self.plans[pair.slot.name] = plan
         f = self.function
         done = replace(
@@ -121,14 +130,15 @@ class Saver:
                 "recomputed": self.recomputed,
             },
         )
-        return respell(drop_dead(done))
+        return respell(eliminate_dead_code(done))
 
     def rebuild(self, block: Block) -> Block:
+        """A block with the pending edits applied."""
         out: Block = []
         for stmt in block:
             out += self.before.get(id(stmt), ())
-            if id(stmt) in self.instead:
-                out += self.instead[id(stmt)]
+            if id(stmt) in self.replacement:
+                out += self.replacement[id(stmt)]
                 continue
             if isinstance(stmt, If):
                 stmt.then, stmt.orelse = self.rebuild(stmt.then), self.rebuild(stmt.orelse)
@@ -164,22 +174,23 @@ class Saver:
 
     # ---- recompute
 
-    def settle(self, pair: Pair) -> bool:
-        """Reads it again from an array that still holds it after the loops."""
+    def read_final_value(self, pair: Pair) -> bool:
+        """Replace a restore by a read of an array element that is not overwritten before the
+        loops end.  True on success."""
         if not isinstance(pair.save.value, Var):
             return False
         final = self.final(pair.value, pair)
         return final is not None and self.recompute(pair, final)
 
     def final(self, x: Var, pair: Pair) -> Op | None:
-        """Reads a value of the block in which a slot is saved from what an array is after the
-        loops."""
+        """An operation that reads `x`, a value of the block of a slot's `Save`, from the final
+        version of an array after the loops; None if there is none."""
         loops = [ours for ours, _ in pair.loops()]
         if not loops:
             return None
         key = x.name, pair.save_scope, pair.common
         if key not in self.finals:
-            self.finals[key] = self.settled.final(x, self.block_of(pair.save_scope), loops)
+            self.finals[key] = self.final_values.final(x, self.block_of(pair.save_scope), loops)
         return self.finals[key]
 
     def block_of(self, scope: Scope) -> Block:
@@ -188,10 +199,11 @@ class Saver:
         return getattr(scope.stmt, scope.branch)
 
     def recompute(self, pair: Pair, instead: Op | None = None) -> bool:
-        """From what it was computed from, or by another operation that yields it."""
+        """Replace a restore by a rematerialisation, from the definition of the value or from
+        the equivalent operation `instead`.  True on success."""
         if isinstance(pair.save.value, Const):
             self.renamed[pair.restore.target.name] = pair.save.value
-            self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+            self.replacement[id(pair.save)] = self.replacement[id(pair.restore)] = []
             return True
         indices = {
             ours.index.name: theirs.index
@@ -204,8 +216,8 @@ class Saver:
                 return x
             if x.name in indices:
                 return indices[x.name]
-            known = self.restored(x, pair) or self.computed_again(x, pair)
-            return known or self.counter(x, pair, lookup, maker.block)
+            available = self.restored(x, pair) or self.rematerialised_before(x, pair)
+            return available or self.induction_value(x, pair, lookup, maker.block)
 
         def twin(x: Var, axis: int) -> tuple[Var, int] | None:
             return self.twin(dims_of(x)[axis], x.user, pair.restore)
@@ -214,20 +226,20 @@ class Saver:
         if instead is not None:
             definitions = {**definitions, pair.value.name: instead}
 
-        def settled(x: Var) -> Op | None:
+        def final(x: Var) -> Op | None:
             return self.final(x, pair)
 
-        maker = Recomputer(definitions, self.names, lookup, self.lasting, twin, settled)
+        maker = Rematerializer(definitions, self.names, lookup, self.lasting, twin, final)
         choice = self.chosen.get(pair.slot.name)
         if choice is not None and instead is None:
             if pair.value.name in choice.stored:
                 return False
             maker.allowed, maker.limit = choice.computed, NEVER
         target = pair.restore.target
-        counted = indices.get(pair.value.name)
-        counted = counted or self.counter(pair.value, pair, lookup, maker.block)
-        if counted is not None:
-            self.renamed[target.name] = counted
+        induction = indices.get(pair.value.name)
+        induction = induction or self.induction_value(pair.value, pair, lookup, maker.block)
+        if induction is not None:
+            self.renamed[target.name] = induction
         elif maker.rebuild(pair.value, target) is None:
             return False
         else:
@@ -239,16 +251,17 @@ class Saver:
             self.scopes.add(stmt.target, pair.restore_scope, stmt)
             self.order[id(stmt)] = self.order[id(pair.restore)]
         at = self.order[id(pair.restore)]
-        here = self.again.setdefault(pair.restore_scope, {})
+        here = self.rematerialised.setdefault(pair.restore_scope, {})
         here.update({name: (at, x) for name, x in maker.done.items()})
-        self.instead[id(pair.restore)] = maker.block
-        self.instead[id(pair.save)] = []
+        self.replacement[id(pair.restore)] = maker.block
+        self.replacement[id(pair.save)] = []
         return True
 
-    def counter(
+    def induction_value(
         self, x: Var, pair: Pair, lookup: Callable[[Var], Operand | None], block: Block
     ) -> Operand | None:
-        """A number that a loop counts up or down by a constant, from the iteration's number."""
+        """The value of an induction variable (an int that each iteration changes by a constant),
+        as a function of the iteration number; None if `x` is not one."""
         for ours, theirs in pair.loops():
             found = next((c for c in ours.carried if c.phi == x), None)
             if found is None or x.type.dtype != "int64" or not isinstance(theirs, For):
@@ -260,14 +273,14 @@ class Saver:
                 return None
             b = Builder(self.names, self.facts, block)
             done = b.sym(position(b, theirs)) * step if step != 1 else b.sym(position(b, theirs))
-            # The sum is typed like the original, which may be a Python int.
+            # The sum has the type of the original, which may be a Python int.
             new = replace(x, name=self.names.fresh(x.name))
             block.append(Assign(new, Op("add", (init, done.operand))))
             return new
         return None
 
     def increment(self, c: Carried) -> int | None:
-        """The constant that every iteration adds to a carried value."""
+        """The constant that each iteration adds to a carried value; None if there is none."""
         op = self.definitions.get(c.next.name) if isinstance(c.next, Var) else None
         if op is None or op.name not in ("add", "subtract"):
             return None
@@ -279,19 +292,21 @@ class Saver:
         return right.value if op.name == "add" else -right.value
 
     def restored(self, x: Var, pair: Pair) -> Var | None:
-        """A value that another slot has restored by the time `pair` is."""
+        """The restored value of `x` from another slot, if it is available at the restore of
+        `pair`."""
         for other in self.pair_of.get(x.name, ()):
             before = self.order[id(other.restore)] < self.order[id(pair.restore)]
             if before and pair.restore_scope.inside(other.restore_scope):
                 return other.restore.target
         return None
 
-    def computed_again(self, x: Var, pair: Pair) -> Operand | None:
-        at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
-        return known if at < self.order[id(pair.restore)] else None
+    def rematerialised_before(self, x: Var, pair: Pair) -> Operand | None:
+        """The rematerialised value of `x`, if it is available at the restore of `pair`."""
+        at, found = self.rematerialised.get(pair.restore_scope, {}).get(x.name, (0, None))
+        return found if at < self.order[id(pair.restore)] else None
 
-    def is_same(self, x: Var, loop: For | While) -> bool:
-        """Whether a value is the same in all rounds of a loop: made of what is made outside."""
+    def is_invariant(self, x: Var, loop: For | While) -> bool:
+        """True if a value is loop-invariant: computed only from values defined outside."""
         inside, seen, todo = self.scopes.inner(loop), {x.name}, [x]
         while todo:
             name = todo.pop().name
@@ -299,19 +314,21 @@ class Saver:
                 continue
             op = self.definitions.get(name)
             if op is None or op.name in ("restore", "undef"):
-                return False  # a counter, or what rounds hand on
+                return False  # a loop index or a loop-carried value
             new = [a for a in op.args if isinstance(a, Var) and a.name not in seen]
             seen.update(a.name for a in new)
             todo += new
         return True
 
     def lasting(self, x: Var) -> bool:
+        """True if the buffer of `x` is never overwritten."""
         return lasting(x, self.definitions, self.overwritten)
 
     # ---- scope
 
-    def scope(self, pair: Pair) -> bool:
-        """Hands the value out of the branches around it."""
+    def pass_through_phis(self, pair: Pair) -> bool:
+        """Pass the value out of the enclosing branches by phis.  True on success; False if a loop
+        encloses the `Save`."""
         if pair.loops():
             return False
         value: Operand = pair.value
@@ -321,20 +338,21 @@ class Saver:
             branch = inner.stmt
             assert isinstance(branch, If) and isinstance(value, Var)
             other = branch.orelse if inner.branch == "then" else branch.then
-            # The user's own name goes its way; this is the value of one line.
-            nothing = Var(self.names.fresh(pair.slot.name), value.type)
-            other.append(Assign(nothing, Op("undef", (), {"type": value.type})))
+            # Named after the slot: the user's variable may be assigned again after this line.
+            undef = Var(self.names.fresh(pair.slot.name), value.type)
+            other.append(Assign(undef, Op("undef", (), {"type": value.type})))
             target = Var(self.names.fresh(pair.slot.name), value.type)
-            sides = (value, nothing) if inner.branch == "then" else (nothing, value)
+            sides = (value, undef) if inner.branch == "then" else (undef, value)
             branch.phis.append(Phi(target, *sides))
             value = target
         self.renamed[pair.restore.target.name] = value
-        self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+        self.replacement[id(pair.save)] = self.replacement[id(pair.restore)] = []
         return True
 
     def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
-        """An array in scope at a statement and its axis of size `dim`: the one that is never
-        overwritten, the one the user calls `user`, the latest, rather than others."""
+        """An array in scope at a statement, and its axis of size `dim`.  Preferred, in this order:
+        an array that is never overwritten, one named `user`, one with a user's name, the latest
+        definition."""
         dim = self.facts.canonical(dim)
         found: list[tuple[bool, bool, bool, int, Var, int]] = []
         if all(self.precedes(s.split(".")[0], at) for s in symbols(dim)):
@@ -346,17 +364,17 @@ class Saver:
         return min(found, key=lambda f: f[:4])[4:] if found else None
 
     def precedes(self, name: str, stmt: Stmt) -> bool:
-        """Whether a value is in scope at a statement."""
+        """True if a value is in scope at a statement."""
         if name not in self.scopes.home:
             return False
-        place, binder = self.scopes.holder(stmt), self.scopes.binder.get(name)
-        if not place.inside(self.scopes.home[name]):
+        scope, binder = self.scopes.holder(stmt), self.scopes.binder.get(name)
+        if not scope.inside(self.scopes.home[name]):
             return False
         if binder is None:
             return True
-        around = any(s.stmt is binder for s in place.chain())
+        encloses = any(s.stmt is binder for s in scope.chain())
         bound_inside = any(v.name == name for v in inner_targets_of(binder))
-        return bound_inside if around else self.order[id(binder)] < self.order[id(stmt)]
+        return bound_inside if encloses else self.order[id(binder)] < self.order[id(stmt)]
 
 
 def symbols(dim: Dim) -> set[str]:
@@ -364,8 +382,8 @@ def symbols(dim: Dim) -> set[str]:
 
 
 def _sorted_heads(function: Function) -> Function:
-    """A copy in which the restores at the head of a block stand in the order of their saves,
-    so that each can be computed from those before it."""
+    """A copy in which the restores at the head of each block are in the order of their saves,
+    so that each can be rematerialised from those before it."""
     body = substitute(function.body, lambda x: x)
     saves = [s.slot.name for s in walk(body) if isinstance(s, Save)]
     order = {name: i for i, name in enumerate(saves)}
@@ -384,7 +402,7 @@ def _sorted_heads(function: Function) -> Function:
 
 
 def _restores(stmt: Stmt) -> str:
-    """The name of the slot that a statement restores, if it does."""
+    """The name of the slot that a statement restores; "" for other statements."""
     if isinstance(stmt, Assign) and stmt.op.name == "restore":
         return stmt.op.attrs["slot"].name
     return ""

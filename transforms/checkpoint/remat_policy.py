@@ -1,6 +1,8 @@
-"""Chooses what the slots of a block in a loop store, instead of what the sweep asked for.
+"""Rematerialisation policy: choose the values that the slots of a block in a loop store, in place
+of those that the sweep needs.
 
-`min_cut.py` finds the cheapest set of values; here is what they cost, and what is at hand anyway.
+`min_cut.py` finds the cheapest set of values.  This module supplies their costs and determines
+which values are available for free.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from .rematerialize import NEVER
 from .slot_pair import Pair, Planner
 
 
-class Chooser:
+class RematPolicy:
     def __init__(self, saver: Planner) -> None:
         self.saver = saver
 
     def choices(self) -> list[tuple[Choice, list[Pair]]]:
-        """For the slots of each block that has a cheaper choice than to store them."""
+        """The cheaper choices, each with the slots of its block.  Blocks where storing the slots
+        is the best choice are omitted."""
         groups: dict[tuple[Scope, Scope], list[Pair]] = {}
         for pair in self.saver.pairs:
             if isinstance(pair.save.value, Var) and pair.loops():
@@ -34,7 +37,8 @@ class Chooser:
         return found
 
     def values(self, group: list[Pair]) -> dict[str, Value]:
-        """The values that those of a group are made of, as far as they are not at hand."""
+        """The values of a group of slots and their transitive operands, without those that are
+        available for free."""
         out: dict[str, Value] = {}
         pair = group[0]
         needed = {p.value.name for p in group}
@@ -48,9 +52,9 @@ class Chooser:
             if x.name in indices:
                 return True
             if x.name in needed or self.is_read(x):
-                settled = self.saver.final(x, pair) is not None
-                if settled or x.name in needed:
-                    return settled
+                is_final = self.saver.final(x, pair) is not None
+                if is_final or x.name in needed:
+                    return is_final
             return self.saver.restored(x, pair) is not None or any(
                 c.phi == x and self.saver.increment(c) is not None
                 for ours, _ in loops
@@ -63,7 +67,7 @@ class Chooser:
                 continue
             op = self.saver.definitions.get(x.name)
             here = x.name in needed or self.saver.scopes.home[x.name] is pair.save_scope
-            stored = here and not (op is not None and self.only_looks(op, x, pair.save_scope))
+            stored = here and not (op is not None and self.is_view(op, x, pair.save_scope))
             value = out[x.name] = Value(store_cost(x.type) if stored else NEVER, NEVER)
             if op is not None and len(out) <= LARGE:
                 value.compute = compute_cost(op, x.type)
@@ -74,19 +78,20 @@ class Chooser:
         return out
 
     def is_read(self, x: Var) -> bool:
+        """True if a value is read from an array."""
         op = self.saver.definitions.get(x.name)
         return op is not None and op.name == "index"
 
-    def only_looks(self, op: Op, x: Var, scope: Scope) -> bool:
-        """Whether a value is an array of the same block seen otherwise, by which it is stored
-        as it lies in memory."""
+    def is_view(self, op: Op, x: Var, scope: Scope) -> bool:
+        """True if a value is a view of an array of the same block that is no larger.  Then the
+        array is stored instead, in its own memory layout."""
         base = op.args[0] if RULES[op.name].kind == "view" else None
         if not isinstance(base, Var) or self.saver.scopes.home[base.name] is not scope:
             return False
         return elements(base.type) <= elements(x.type)
 
     def add_slots(self, choice: Choice, group: list[Pair]) -> bool:
-        """Slots for what is to be stored and has none."""
+        """Insert slots for the values to store that have none.  True if there are any."""
         pair = group[0]
         new = sorted(choice.stored - {p.value.name for p in group})
         for name in new:

@@ -1,4 +1,4 @@
-"""Computing a forward value again at another place: what it costs and whether it can be done."""
+"""Rematerialisation: recompute a forward value at another point, under a cost model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ..ir.nodes import (
 from ..ir.op_registry import RULES
 from ..ir.record import field, record, replace
 
-# In units of an addition: what is dearer than this in all is stored.
+# Values that cost more than this in total are stored.  The unit is one addition.
 LIMIT = 12.0
+# The cost of what cannot be recomputed or stored.
 NEVER = float("inf")
 
 _CHEAP = frozenset(
@@ -27,21 +28,21 @@ _CHEAP = frozenset(
     "greater_equal logical_and logical_or logical_not logical_xor bitwise_and bitwise_or "
     "bitwise_xor left_shift right_shift invert isnan isinf isfinite signbit copysign".split()
 )
-_MIDDLE = frozenset("divide reciprocal sqrt floor ceil rint trunc floor_divide remainder".split())
-# Operations that cannot fail, so that they may run where the program would not run them.
+_MODERATE = frozenset("divide reciprocal sqrt floor ceil rint trunc floor_divide remainder".split())
+# Operations that cannot fail, so that they may be executed speculatively.
 _SAFE = frozenset("add subtract multiply negative maximum minimum cast shape".split())
 
 
 def cost(op: Op) -> float:
-    """What computing an operation again costs, per element."""
+    """The cost of recomputing an operation, per element."""
     rule = RULES[op.name]
     if rule.kind == "query":
         return NEVER if op.name == "restore" else 0.0
     if rule.kind in ("view", "create"):
         return NEVER if op.name == "undef" else 1.0
     if op.name == "index":
-        picks = any(item[0] in ("array", "mask") for item in op.attrs["items"])
-        return 4.0 if picks else 1.0
+        gathers = any(item[0] in ("array", "mask") for item in op.attrs["items"])
+        return 4.0 if gathers else 1.0
     if op.name in ("list_get", "list_len", "literal"):
         return 1.0
     if op.name == "roll":
@@ -50,26 +51,27 @@ def cost(op: Op) -> float:
         return NEVER
     if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):
         return 2.0
-    return 1.0 if op.name in _CHEAP else 4.0 if op.name in _MIDDLE else 16.0
+    return 1.0 if op.name in _CHEAP else 4.0 if op.name in _MODERATE else 16.0
 
 
 @record
-class Recomputer:
-    """Rebuilds values from their definitions.
+class Rematerializer:
+    """Rematerialises values from their definitions.
 
-    `lookup` gives the operand that stands for a value at the new place, or None; what it
-    does not know is computed from `definitions`, at most `limit` dear, and only if it is
-    among the `allowed`.  `settled` reads an element where it still is after the loops, if its
-    array is not at hand as it was.  `twin` gives an
-    array that has the size of another's axis.  `safe` allows only operations that cannot
-    fail."""
+    `lookup` yields the operand of a value at the new point, or None.  Values without one are
+    computed from `definitions`, for a total cost of at most `limit`, and only if they are in
+    `allowed` (None: all).  `lasting` is true for arrays that are never overwritten.  `final`
+    yields an operation that reads an array element after the loops, for an array that is not
+    available in its earlier version.  `twin` yields an array with an axis of the size of the
+    given one.  `safe` permits only operations that cannot fail.  The statements are appended to
+    `block`; `done` maps rematerialised names to operands, and `spent` is the cost so far."""
 
     definitions: dict[str, Op]
     names: NameSupply
     lookup: Callable[[Var], Operand | None]
     lasting: Callable[[Var], bool]
     twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
-    settled: Callable[[Var], Op | None] = lambda x: None
+    final: Callable[[Var], Op | None] = lambda x: None
     limit: float = LIMIT
     allowed: frozenset[str] | None = None
     safe: bool = False
@@ -78,21 +80,21 @@ class Recomputer:
     spent: float = 0.0
 
     def rebuild(self, x: Operand, target: Var | None = None) -> Operand | None:
-        """An operand equal to `x`, whose statements are in `block`; None if it is too dear.
-        The final value is called `target` if given."""
+        """An operand equal to `x`, whose statements are appended to `block`; None if that is not
+        possible or too expensive.  The result is assigned to `target` if given."""
         if isinstance(x, Const):
             return x
         if target is None:
-            known = self.done.get(x.name) or self.lookup(x)
-            if known is not None:
-                return known
+            available = self.done.get(x.name) or self.lookup(x)
+            if available is not None:
+                return available
         op = self.definitions.get(x.name)
         if op is None or (self.safe and op.name not in _SAFE):
             return None
         if self.allowed is not None and x.name not in self.allowed:
             return None
         if op.name == "index" and isinstance(op.args[0], Var) and self.lookup(op.args[0]) is None:
-            op = self.settled(x) or op
+            op = self.final(x) or op
         if op.name == "shape" and isinstance(op.args[0], Var):
             found = self.twin(op.args[0], op.attrs["axis"])
             if self.lookup(op.args[0]) is None and found is not None:
@@ -117,7 +119,7 @@ class Recomputer:
         if op.name == "shape" or isinstance(x, Const) or isinstance(x.type, Scalar):
             return self.rebuild(x)
         found = self.rebuild(x)
-        # An array or list that is overwritten later would have to be copied first.
+        # An array or list that is overwritten later would need a copy.
         if isinstance(found, Var) and not self.lasting(found):
             return None
         return found

@@ -1,4 +1,4 @@
-"""A slot of the tape: where it is saved and where it is restored."""
+"""A tape slot with its `Save` and its `restore`, and the interface of the tape planner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ir.symbolic_dims import Dim, Facts
 
 @record
 class Pair:
-    """A slot's Save and restore, their scopes, and the innermost scope around both."""
+    """A slot's `Save` and `restore`, their scopes, and the innermost scope that encloses both."""
 
     save: Save
     restore: Assign
@@ -31,14 +31,15 @@ class Pair:
         return self.save.value
 
     def loops(self) -> list[tuple[For | While, For | While]]:
-        """The loops around the Save and their mirrors around the restore, outermost first."""
+        """The loops around the `Save` and their mirrors around the `restore`, outermost first."""
         ours = self.save_scope.loops(self.common)
         theirs = self.restore_scope.loops(self.common)
         return list(zip(ours, theirs, strict=True))
 
 
 class Planner(Protocol):
-    """The planner of the tape (`plan_tape.py`), as the choices that it makes see it."""
+    """The interface of the tape planner (`TapePlanner` in `plan_tape.py`) for the modules it
+    calls."""
 
     facts: Facts
     names: NameSupply
@@ -54,7 +55,7 @@ class Planner(Protocol):
 
     def increment(self, c: Carried) -> int | None: ...
 
-    def is_same(self, x: Var, loop: For | While) -> bool: ...
+    def is_invariant(self, x: Var, loop: For | While) -> bool: ...
 
     def lasting(self, x: Var) -> bool: ...
 

@@ -1,10 +1,10 @@
-"""Arrays for what a loop saves: one place for each round.
+"""Dense tape arrays: one element or row per iteration of the loops around a `Save`.
 
-They are made before the outermost loop, so that how often loops run, and how large values are, must
-be known there, or at least how often and how large at most: a loop whose bounds depend on one
-around it gets as many places as its longest run takes, a slice whose length changes from round to
-round a row as long as the axis it is taken from.  All rounds of an inner loop in which a value is
-the same share a place.
+The array is allocated before the outermost loop.  So the trip counts of the loops and the sizes of
+the value, or upper bounds of them, must be computable there.  A loop whose bounds depend on an
+outer loop gets as many rows as its longest run has iterations.  A slice whose length varies
+between iterations gets a row as long as the axis it is taken from.  An inner loop in which the
+value is invariant gets no axis: all its iterations share one row.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from ..ir.nodes import Array, Block, Const, For, ListOf, Operand, Record, Scalar
 from ..ir.record import record, replace
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Atom, Dim, slope
-from .rematerialize import Recomputer
+from .rematerialize import Rematerializer
 from .slot_pair import Pair, Planner
 
 
 @record(frozen=True)
 class SlotPlan:
-    """Storage of one slot.
+    """The storage of one tape slot.
 
     "dense": an array of shape `sizes + shape of the value`, allocated before the outermost
-    loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at
-    `save_at`, `restore` reads at `restore_at`: one int operand per loop, in scope where the
-    statement stands.  A value whose length along an axis changes from round to round takes a part
-    of the row there: `cuts` has the axis and the lengths for both.  "stack": last in, first out;
-    `sizes`, `shape` and the positions are empty.  `loops` are the labels of the loops around the
-    `Save`, `restore_loops` those around the `restore`, outermost first, up to the block that
-    holds both; of a dense one, those whose rounds have places of their own."""
+    loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at index
+    `save_at`, `restore` reads at index `restore_at`: one int operand per loop, in scope at the
+    statement.  A value whose length along an axis varies between iterations occupies a prefix of
+    the row: `cuts` has the axis and the lengths at the `Save` and at the `restore`.
+
+    "stack": last in, first out; `sizes`, `shape` and the indices are empty.
+
+    `loops` are the labels of the loops around the `Save`, `restore_loops` those around the
+    `restore`, outermost first, up to the block that holds both.  For a dense slot these are only
+    the loops that have an axis of the array."""
 
     kind: str
     loops: tuple[str, ...]
@@ -53,12 +56,14 @@ class SlotPlan:
         return replace(self, **new, cuts=tuple((axis, f(a), f(b)) for axis, a, b in self.cuts))
 
 
-class Places:
+class DensePlanner:
+    """Plans dense arrays for the slots of one function."""
+
     def __init__(self, saver: Planner) -> None:
         self.saver = saver
 
     def plan(self, pair: Pair) -> SlotPlan | None:
-        """Where a value lies for which an array can be made before the outermost loop."""
+        """The plan of a dense array; None if it cannot be allocated before the outermost loop."""
         loops = [(a, b) for a, b in pair.loops() if isinstance(a, For) and isinstance(b, For)]
         type_ = pair.slot.type
         if len(loops) < len(pair.loops()) or isinstance(type_, (ListOf, Record)):
@@ -67,22 +72,22 @@ class Places:
         b = Builder(self.saver.names, self.saver.facts)
         b.checks = False
         sizes: list[Operand] = []
-        own: list[tuple[For, For]] = []  # the loops whose rounds have places of their own
+        own: list[tuple[For, For]] = []  # the loops that have an axis of the array
         saved: tuple[Block, list[Operand]] = ([], [])
         restored: tuple[Block, list[Operand]] = ([], [])
-        there: dict[str, Dim | int] = {}  # the sweep's indices, by those of the program
+        there: dict[str, Dim | int] = {}  # maps forward loop indices to those of the sweep
         for level, (ours, theirs) in enumerate(loops):
             if not self.same_index(ours, theirs, there):
-                return None  # positions would not agree
+                return None  # the iteration numbers would differ
             there[ours.index.name] = value_of(theirs.index) or Dim.of(theirs.index.name)
-            if level and self.saver.is_same(pair.value, ours):
-                continue  # one place does for all rounds
-            rounds = self.rounds(b, ours, first)
-            if rounds is None:
-                rounds = self.most_rounds(b, ours, [loop for loop, _ in loops[:level]], first)
-            if rounds is None:
+            if level and self.saver.is_invariant(pair.value, ours):
+                continue  # all iterations share one row
+            trips = self.trip_count(b, ours, first)
+            if trips is None:
+                trips = self.max_trip_count(b, ours, [loop for loop, _ in loops[:level]], first)
+            if trips is None:
                 return None
-            sizes.append(rounds)
+            sizes.append(trips)
             own.append((ours, theirs))
             for loop, (block, at) in ((ours, saved), (theirs, restored)):
                 with b.into(block):
@@ -90,13 +95,13 @@ class Places:
         shape: list[Operand] = []
         cuts: list[tuple[int, Operand, Operand]] = []
         for axis, d in enumerate(type_.shape if isinstance(type_, Array) else ()):
-            n = self.room(b, d, first)
+            n = self.allocation_size(b, d, first)
             if n is None:
                 cut = self.cut(b, pair, axis, d, there, (saved[0], restored[0]))
                 if cut is None:
                     return None
                 whole, here, again = cut
-                n = self.room(b, whole, first)
+                n = self.allocation_size(b, whole, first)
                 cuts.append((axis, here, again))
             if n is None:
                 return None
@@ -116,18 +121,19 @@ class Places:
         )
 
     def same_index(self, ours: For, theirs: For, there: dict[str, Dim | int]) -> bool:
-        """Whether the sweep's loop has the index of the program's in the same round."""
+        """True if the mirrored loop has the same start and step as the forward loop, so that equal
+        iterations have equal indices."""
 
         def same(a: Operand, b: Operand) -> bool:
-            if self.saved(b) == a:
+            if self.forward_value(b) == a:
                 return True
             x, y = value_of(a), value_of(b)
             return x is not None and y is not None and x.substitute(there) == y
 
         return same(ours.start, theirs.start) and same(ours.step, theirs.step)
 
-    def rounds(self, b: Builder, loop: For, first: Stmt) -> Operand | None:
-        """How often an inner loop runs, if that is known before the outermost."""
+    def trip_count(self, b: Builder, loop: For, first: Stmt) -> Operand | None:
+        """The trip count of an inner loop; None if it is not computable before the outermost."""
         bounds = [self.hoisted(b, x, first) for x in (loop.start, loop.stop, loop.step)]
         count = None if loop.count is None else self.hoisted(b, loop.count, first)
         start, stop, step = bounds
@@ -137,8 +143,10 @@ class Places:
             return count
         return trip_count(b, start, stop, step)
 
-    def most_rounds(self, b: Builder, loop: For, around: list[For], first: Stmt) -> Operand | None:
-        """How often a loop runs at most whose bounds depend on one of those around it."""
+    def max_trip_count(
+        self, b: Builder, loop: For, around: list[For], first: Stmt
+    ) -> Operand | None:
+        """The maximum trip count of a loop whose bounds depend on one of the loops `around`."""
         step = loop.step.value if isinstance(loop.step, Const) else None
         start, stop = value_of(loop.start), value_of(loop.stop)
         if loop.count is not None or step not in (1, -1) or start is None or stop is None:
@@ -146,7 +154,7 @@ class Places:
         most = (stop - start) * step
         inside = [o for o in around if o.index.name in most.symbols]
         if len(inside) != 1 or any(isinstance(s, Atom) for s in most.symbols):
-            return None  # of a box for more than two loops too much would stay empty
+            return None  # with more than two dependent loops, too much of the array would be unused
         (outer,) = inside
         sign, ends = slope(most, outer.index.name), _ends(outer)
         if sign is None or ends is None:
@@ -163,12 +171,12 @@ class Places:
         there: dict[str, Dim | int],
         blocks: tuple[Block, Block],
     ) -> tuple[Dim, Operand, Operand] | None:
-        """The size of the axis of which a value is a slice that changes from round to round, or the
-        greatest size in any round, and its length where it is saved and where it is restored.  It
-        lies in a row for the whole."""
+        """The capacity of a row for a value whose length along an axis varies between iterations,
+        and the lengths at the `Save` and at the `restore`.  The capacity is the size of the axis
+        of which the value is a slice, or the maximum length over all iterations."""
         atom = dim.terms[0][0][0] if dim.terms else None
         if not isinstance(atom, Atom) or atom.op != "len" or dim != Dim.of(atom):
-            return self.cut_by_counters(b, pair, axis, dim, there, blocks)
+            return self.cut_by_indices(b, pair, axis, dim, there, blocks)
         whole, start, stop, step = atom.parts
         assert whole is not None
         twin = self.saver.twin(whole, "", pair.restore)
@@ -179,21 +187,21 @@ class Places:
             length = b.emit("shape", pair.save.value, axis=axis).operand
         with b.into(blocks[1]):
             given: list[Operand] = []
-            places: list[int | None] = []
+            positions: list[int | None] = []
             for bound in (start, stop):
-                places.append(None if bound is None else 1 + len(given))
+                positions.append(None if bound is None else 1 + len(given))
                 if bound is not None:
                     operand = self.size(b, bound.substitute(there), pair.restore)
                     if operand is None:
                         return None
                     given.append(operand)
             items: list[tuple[Any, ...]] = [("all",)] * len(dims_of(array))
-            items[of] = ("slice", *places, None)
+            items[of] = ("slice", *positions, None)
             seen = b.emit("index", array, *given, items=tuple(items))
             again = b.emit("shape", seen, axis=of).operand
         return whole, length, again
 
-    def cut_by_counters(
+    def cut_by_indices(
         self,
         b: Builder,
         pair: Pair,
@@ -202,7 +210,7 @@ class Places:
         there: dict[str, Dim | int],
         blocks: tuple[Block, Block],
     ) -> tuple[Dim, Operand, Operand] | None:
-        """The same for a size that the counters of loops tell."""
+        """As `cut`, for a length that is a function of loop indices."""
         whole = self.saver.facts.greatest(dim)
         if whole is None or whole == self.saver.facts.canonical(dim):
             return None
@@ -213,7 +221,8 @@ class Places:
         return None if again is None else (whole, length, again)
 
     def hoisted(self, b: Builder, x: Operand, first: Stmt) -> Operand | None:
-        """An int operand of an inner loop as one that is at hand before the outermost."""
+        """An operand equal to an int operand of an inner loop, in scope before the outermost
+        loop; None if there is none."""
 
         def lookup(v: Var) -> Operand | None:
             return v if self.saver.precedes(v.name, first) else None
@@ -223,7 +232,7 @@ class Places:
         if found is None and value is not None:
             found = self.size(b, value, first)
         if found is None:
-            maker = Recomputer(
+            maker = Rematerializer(
                 self.saver.definitions, self.saver.names, lookup, lambda v: True, safe=True
             )
             found = maker.rebuild(x)
@@ -231,20 +240,21 @@ class Places:
                 b.block += maker.block
         return found
 
-    def saved(self, x: Operand) -> Operand:
-        """The forward value that `x` restores, or `x`."""
+    def forward_value(self, x: Operand) -> Operand:
+        """The forward value that `x` restores; otherwise `x` itself."""
         return self.saver.original.get(x.name, x) if isinstance(x, Var) else x
 
-    def room(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
-        """A size for memory that is made even if no round makes the array, which may be in a case
-        where it would be negative."""
+    def allocation_size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
+        """A size for the allocation, clamped to 0 where it could be negative.  The array is
+        allocated even if no iteration computes the value."""
         n = self.size(b, dim, first)
         if n is None or dim.is_size or self.saver.twin(dim, "", first) is not None:
             return n
         return b.emit("maximum", n, int_const(0)).operand
 
     def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
-        """An operand for a dim, made of what is in scope before the statement `first`."""
+        """An operand equal to a dim, computed from values in scope before the statement `first`;
+        None if that is not possible."""
         dim = self.saver.facts.canonical(dim)
         if dim.is_const:
             return int_const(dim.const)
@@ -258,7 +268,7 @@ class Places:
             return b.emit("shape", twin[0], axis=twin[1]).operand
         symbol = next(iter(dim.terms))[0][0]
         if dim == Dim.of(symbol):
-            return self.inside(b, symbol, first) if isinstance(symbol, Atom) else None
+            return self.atom_size(b, symbol, first) if isinstance(symbol, Atom) else None
         total = b.sym(int_const(dim.const)) if dim.const else None
         for monomial, k in dim.terms:
             term = b.sym(int_const(k)) if k != 1 else None
@@ -270,8 +280,8 @@ class Places:
             total = term if total is None or term is None else total + term
         return None if total is None else total.operand
 
-    def inside(self, b: Builder, atom: Atom, first: Stmt) -> Operand | None:
-        """An operand for a dim that is no polynomial."""
+    def atom_size(self, b: Builder, atom: Atom, first: Stmt) -> Operand | None:
+        """As `size`, for a dim that is not a polynomial."""
         if atom.op not in ("max0", "floordiv", "remainder"):
             return None
         parts = [None if d is None else self.size(b, d, first) for d in atom.parts]
@@ -284,12 +294,12 @@ class Places:
 
 
 def value_of(x: Operand) -> Dim | None:
-    """The symbolic value of an integer."""
+    """The symbolic value of an integer; None if it has none."""
     return x.type.value if isinstance(x.type, Scalar) else None
 
 
 def _ends(loop: For) -> tuple[Dim, Dim] | None:
-    """The least and the greatest index of a loop in steps of 1 or -1, if it runs."""
+    """The minimum and maximum index of a nonempty loop with step 1 or -1; None for other steps."""
     start, stop = value_of(loop.start), value_of(loop.stop)
     step = _known_step(loop)
     if start is None or stop is None or step not in (1, -1):
@@ -302,7 +312,7 @@ def _known_step(loop: For) -> int | None:
 
 
 def position(b: Builder, loop: For) -> Operand:
-    """How far the index is from the first."""
+    """The iteration number of a loop, computed from its index."""
     position, step = b.sym(loop.index), _known_step(loop)
     if step == -1:
         return (b.sym(loop.start) - position).operand

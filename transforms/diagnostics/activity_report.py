@@ -1,5 +1,5 @@
-"""How derivatives flow through a function, in the user's words: which of the variables carry
-them, and why some parameters have none."""
+"""Activity report in terms of the user's source: the active variables, and the reasons why
+parameters are inactive."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from ..ir.record import record, replace
 
 @record(frozen=True)
 class Place:
-    """A statement of the user's: its file and line, its text, and the inlined function it
-    stands in (empty for the user's own)."""
+    """The source location of a user's statement: its file and line, its text, and the inlined
+    function that contains it (empty for the user's own function)."""
 
     file: str
     line: int
@@ -47,27 +47,29 @@ class Place:
 
 @record(frozen=True)
 class ActiveVariable:
-    """A variable of the user's that has an adjoint, and where it is assigned.  `inside` is
-    the helper that it is local to."""
+    """A user's variable that has an adjoint, and the locations of its assignments.  `inside` is
+    the inlined function that it is local to."""
 
     name: str
     places: tuple[Place, ...]
     inside: str = ""
 
 
-_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the compiler
+_COMPILER_DIR = os.path.dirname(os.path.dirname(__file__)) + os.sep  # `transforms/`
 
 
-def of_library(origin: Origin) -> bool:
-    """Whether a statement belongs to a library function that s2s has a program for."""
-    return origin.span.file.startswith(_OURS)
+def in_library(origin: Origin) -> bool:
+    """True if a statement belongs to a library function that s2s implements as a program
+    (`rules/library/`)."""
+    return origin.span.file.startswith(_COMPILER_DIR)
 
 
 def in_user_code(origin: Origin) -> Origin:
-    """The statement itself, or the user's call of the library function it belongs to."""
-    if not of_library(origin):
+    """The origin of a statement, or that of the user's call of the library function that contains
+    it."""
+    if not in_library(origin):
         return origin
-    outside = [i for i, span in enumerate(origin.calls) if not span.file.startswith(_OURS)]
+    outside = [i for i, span in enumerate(origin.calls) if not span.file.startswith(_COMPILER_DIR)]
     if not outside:
         return origin
     last = outside[-1]
@@ -77,7 +79,7 @@ def in_user_code(origin: Origin) -> Origin:
     )
 
 
-def place_of(origin: Origin | None) -> Place | None:
+def location_of(origin: Origin | None) -> Place | None:
     if origin is None:
         return None
     origin = in_user_code(origin)
@@ -94,7 +96,7 @@ def text_of(origin: Origin) -> str:
 def span_text(span: Span) -> str:
     lines = [linecache.getline(span.file, n) for n in range(span.line, span.end_line + 1)]
     if lines:
-        lines[-1] = lines[-1][: span.end_col]  # first the end: it may be the first line, too
+        lines[-1] = lines[-1][: span.end_col]  # the end first: it may also be the first line
         lines[0] = lines[0][span.col :]
     return " ".join(" ".join(lines).split())
 
@@ -106,8 +108,8 @@ def active_variables(
     active = activity(function, wrt, results)
     found: dict[tuple[str, str], dict[Place, None]] = {}
     for stmt in walk(function.body):
-        place = place_of(stmt.origin)
-        # What a loop or branch merges is assigned inside it.
+        place = location_of(stmt.origin)
+        # Phis of a loop or branch are skipped: the variable is assigned inside it.
         if place is not None and not isinstance(stmt, (If, For, While)):
             assert stmt.origin is not None
             own = _words(stmt.origin)
@@ -118,13 +120,14 @@ def active_variables(
 
 
 def _words(origin: Origin) -> set[str]:
-    """The names in a statement of the user's."""
-    return set() if of_library(origin) else set(re.findall(r"\w+", span_text(origin.stmt)))
+    """The words in the text of a user's statement."""
+    return set() if in_library(origin) else set(re.findall(r"\w+", span_text(origin.stmt)))
 
 
-# ---------------------------------------------------------------- why there is no derivative
+# ---------------------------------------------------------------- reasons for inactivity
 
-_FLAT = {
+# Operations whose derivative is 0, as users write them.
+_ZERO_DERIVATIVE = {
     "floor": "np.floor",
     "ceil": "np.ceil",
     "trunc": "np.trunc",
@@ -140,11 +143,12 @@ _SHAPE_ONLY = {
     "list_len", "list_zeros_like",
 }  # fmt: skip
 
-_Read = tuple[Stmt, str, str]  # a statement that reads the first value for the second
+_Read = tuple[Stmt, str, str]  # a statement, a value it reads, and the value computed from it
 
 
-class Flow:
-    """What reaches what in a function: by derivatives, and at all."""
+class DependenceGraph:
+    """The dependences of a function.  `carrying` are the edges along which derivatives flow,
+    `reads` all data and control dependences, and `useful` the values that influence a result."""
 
     def __init__(self, function: Function, results: Iterable[Operand]) -> None:
         self.carrying: dict[str, set[str]] = {}
@@ -160,37 +164,37 @@ class Flow:
         self.useful = _reach(backward, outs)
 
     def why_inactive(self, param: Var) -> str:
-        """Why the result has no derivative with respect to a float parameter."""
+        """The reason why the result has no derivative with respect to a float parameter."""
         if param.name not in self.reads:
             return "is never read"
         if param.name not in self.useful:
-            return self._lost(param)
+            return self._unused(param)
         varied = _reach(self.carrying, [param.name])
-        ways: dict[str, list[str]] = {}
+        uses: dict[str, list[str]] = {}
         for name in sorted(varied, key=lambda n: n != param.name):
             for stmt, source, target in self.reads.get(name, ()):
                 if target in self.useful and target not in self.carrying.get(source, ()):
-                    place = place_of(stmt.origin)
-                    lines = ways.setdefault(self._way(stmt, source, target), [])
+                    place = location_of(stmt.origin)
+                    lines = uses.setdefault(self._describe_use(stmt, source, target), [])
                     if place is not None and str(place) not in lines:
                         lines.append(str(place))
-        if not ways:
+        if not uses:
             return "does not reach the result through floats"
-        texts = [f"{way} ({', '.join(lines)})" if lines else way for way, lines in ways.items()]
+        texts = [f"{use} ({', '.join(lines)})" if lines else use for use, lines in uses.items()]
         return "reaches the result only " + " and ".join(texts)
 
-    def _lost(self, param: Var) -> str:
-        """It is read, but not for the result."""
+    def _unused(self, param: Var) -> str:
+        """The reason for a parameter that is read but does not influence the result."""
         lines: dict[str, None] = {}
         for stmt, _, _ in self.reads[param.name]:
-            place = place_of(stmt.origin)
+            place = location_of(stmt.origin)
             if place is not None:
                 lines[str(place)] = None
         where = f" (what {', '.join(lines)} computes from it is not used)" if lines else ""
         return f"does not reach the result{where}"
 
-    def _way(self, stmt: Stmt, source: str, target: str) -> str:
-        """How a value is read by a statement that passes no derivative on."""
+    def _describe_use(self, stmt: Stmt, source: str, target: str) -> str:
+        """A description of the use of a value in a statement that propagates no derivative."""
         if isinstance(stmt, Draw):
             return "through a random draw"
         if not isinstance(stmt, Assign):
@@ -198,8 +202,8 @@ class Flow:
         op = stmt.op.name
         if op == "stop_gradient":
             return "through s2s.stop_gradient"
-        if op in _FLAT:
-            return f"through {_FLAT[op]}, whose derivative is 0"
+        if op in _ZERO_DERIVATIVE:
+            return f"through {_ZERO_DERIVATIVE[op]}, whose derivative is 0"
         if op in _COMPARISONS or op in _TESTS:
             return "in a comparison"
         if op in _SHAPE_ONLY:
@@ -213,7 +217,7 @@ class Flow:
         return f"through {op}, whose derivative by it is 0"
 
     def _is_index(self, name: str) -> bool:
-        """Whether an integer ends up, perhaps by arithmetic, as the position of an element."""
+        """True if an integer is used as an array index, directly or through arithmetic."""
         integers = [name]
         for n in integers:
             for stmt, source, target in self.reads.get(n, ()):
@@ -231,7 +235,8 @@ def _kind(v: Var) -> str:
 
 
 def _data(stmt: Stmt) -> Iterator[tuple[str, str]]:
-    """Which names of a statement decide which, nested blocks not counted."""
+    """The data and control dependences of one statement, as pairs of names, without nested
+    blocks."""
     if isinstance(stmt, Save):
         pairs = [(x, stmt.slot.name) for x in (stmt.value,)]
     elif isinstance(stmt, Assign) and stmt.op.name == "restore":

@@ -1,7 +1,7 @@
-"""Runs a function in value form with NumPy, one operation at a time.
+"""Reference interpreter: executes a function in value form with NumPy, one operation at a time.
 
-This is the meaning of the IR, as plainly as it can be said: the oracle of the other passes'
-tests.  Every result is checked against the type the IR claims for it."""
+It defines the semantics of the IR in the simplest form and is the oracle in the tests of the other
+passes.  Every result is checked against its IR type."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from ..rules.random_draws import run
 
 
 def evaluate(program: Module | Function, *args: Any) -> tuple[list[Any], dict[str, Any]]:
-    """The results, and what each written parameter holds afterwards.  Arguments are not
-    changed.  A function that calls others is given as their module."""
+    """The results, and the final contents of each written parameter.  The arguments are not
+    modified.  A function that calls others is passed as a module."""
     function = program.main if isinstance(program, Module) else program
     run = Run(program.functions if isinstance(program, Module) else {})
     run.enter(function, args)
@@ -49,8 +49,9 @@ def evaluate(program: Module | Function, *args: Any) -> tuple[list[Any], dict[st
 
 
 class Run:
-    """One call: values by name; saved values by slot, the last one restored first.  What is
-    handed on as it is (by phis, loops, slots, calls) goes through `take` and `put`."""
+    """The state of one call: values by name, and saved values by slot, restored last in, first
+    out.  Values that phis, loops, slots and calls pass on unchanged go through `take` and `put`,
+    which subclasses override."""
 
     def __init__(self, functions: dict[str, Function]) -> None:
         self.functions = functions
@@ -58,14 +59,14 @@ class Run:
         self.saved: dict[str, list[Any]] = {}
 
     def enter(self, function: Function, args: Sequence[Any]) -> None:
-        """Runs a function's body on its arguments."""
+        """Execute a function's body on its arguments."""
         with np.errstate(all="ignore"):
             for param, arg in zip(function.params, args, strict=True):
                 self.put(param, arg)
             self.block(function.body)
 
     def callee(self) -> Run:
-        """The run of a function that is called."""
+        """A new state, for a callee."""
         return Run(self.functions)
 
     def take(self, operand: Operand) -> Any:
@@ -137,10 +138,10 @@ class Run:
         function = RULES[op.name].evaluate
         assert function is not None, f"{op.name} cannot be evaluated"
         args = [self.read(a) for a in op.args]
-        if op.name == "update" and args[1] is None:  # what is never read need not be written
+        if op.name == "update" and args[1] is None:  # undef: the element is never read
             self.bind(stmt.target, args[0])
             return
-        if op.name == "list_stack" and not args[0]:  # an empty list does not know its elements
+        if op.name == "list_stack" and not args[0]:  # an empty list has no dtype and rank
             self.bind(stmt.target, np.empty((0,) * stmt.target.type.ndim, stmt.target.type.dtype))
             return
         self.bind(stmt.target, function(*args, **op.attrs))
@@ -193,7 +194,7 @@ class Run:
             self.put(c.phi, value)
 
     def step(self, carried: Sequence[Carried], until: Operand | None) -> bool:
-        """Moves on to the next iteration; tells whether the loop ends instead."""
+        """Advance the carried values to the next iteration.  True if the loop exits."""
         ends = until is not None and bool(self.read(until))
         for c, value in [(c, self.take(c.next)) for c in carried]:
             self.put(c.phi, value)
@@ -228,8 +229,8 @@ _PYTHON = {"f": float, "i": int, "u": int, "b": bool, "c": complex}
 
 
 def conform(value: Any, type_: Type) -> Any:
-    """`value` as the type has it: weak scalars are Python numbers, other scalars NumPy's.
-    What does not fit the type is a bug."""
+    """`value` in the representation of its type: weak scalars are Python numbers, other scalars
+    NumPy's.  Raises AssertionError if it does not fit the type."""
     if value is None:
         return None
     if isinstance(type_, ListOf):

@@ -1,4 +1,4 @@
-"""What to do about a NaN or inf, by the operation that made it and what it was given."""
+"""Advice for a NaN or inf, by the operation that produced it and its operands."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _EXPLOSION = (
     "the derivative grew too large for {dtype}; scale the numbers down, or clip an adjoint on its "
     "way: with s2s.adjoint(h) as h_bar: …"
 )
-_GROWING = {"add", "subtract", "multiply", "square", "power", "sum", "prod", "dot", "matmul",
+# Operations on finite operands that overflow because the result is too large.
+_OVERFLOWING = {"add", "subtract", "multiply", "square", "power", "sum", "prod", "dot", "matmul",
             "einsum", "outer", "cumsum", "update_add", "divide", "cast"}  # fmt: skip
 
 
 def hint(
     op: str, kind: str, derivative: bool, values: list[float | None], dtype: str = "float64"
 ) -> str:
-    """What to do about a NaN or inf (`kind`).  `values` are the operands at the bad entry, None
-    where they are not known there."""
+    """Advice for a NaN or inf (`kind`); "" if there is none.  `values` are the operands at the
+    non-finite element, None where they are unknown."""
     x = values[0] if values else None
     y = values[1] if len(values) > 1 else None
     for table in (_SLOPES, _VALUES) if derivative else (_VALUES,):
@@ -28,7 +29,7 @@ def hint(
         if text:
             return text
     finite = all(v is None or np.isfinite(v) for v in values)
-    if not finite or kind == "NaN" or op not in _GROWING:
+    if not finite or kind == "NaN" or op not in _OVERFLOWING:
         return ""
     return (_EXPLOSION if derivative else _OVERFLOW).format(dtype=dtype)
 
@@ -113,7 +114,7 @@ _VALUES = {
 }  # fmt: skip
 
 
-# ---------------------------------------------------------------- slopes
+# ---------------------------------------------------------------- derivatives
 
 
 def _sqrt_slope(x: Any, y: Any) -> str:

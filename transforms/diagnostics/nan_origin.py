@@ -1,10 +1,10 @@
-"""Where a NaN or inf comes from: runs a program statement by statement and follows every bad
-value back to the operation that made it of good ones.
+"""The origin of a NaN or inf: interpret a program and trace each non-finite value back to the
+operation that produced it from finite operands.
 
-An inf need not be wrong (a mask of -inf, a bound), and neither need be an infinite slope that
-meets a cotangent of 0.  So nothing is judged when it appears: values carry the *birth* of
-their first NaN and of their first inf along, and only the birth of what a bad result holds is
-reported."""
+An inf is not necessarily an error (a mask of -inf, a bound), and neither is an infinite slope that
+is multiplied by a cotangent of 0.  So nothing is reported when it appears.  Each value carries the
+*birth* (the originating operation) of its first NaN and of its first inf, and only the birth of a
+non-finite result is reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from .interpreter import Run
 
 @dataclass(frozen=True)
 class Iteration:
-    """Where a loop was: its statement, the number of the iteration from 0, and its index."""
+    """An iteration of a loop: the loop's statement, the iteration number from 0, and the name and
+    value of its index."""
 
     origin: Origin | None
     number: int
@@ -48,18 +49,19 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """An operand of an operation: the user's name or text for it, and what it held."""
+class OperandValue:
+    """An operand of an operation: the user's name or text for it, and its value."""
 
     text: str
     value: Any
 
 
 @dataclass
-class Birth:
-    """The operation that made a NaN or inf.  `kind` is "NaN", "inf" or "-inf", `at` the first
-    entry of `value` that is so.  `cause` is the birth of the inf that a NaN was made of.
-    Without an operation it is a parameter (`param`) or a constant of the program."""
+class NonFiniteOrigin:
+    """The operation that produced a NaN or inf.  `kind` is "NaN", "inf" or "-inf", and `at` the
+    index of the first such element of `value`.  `cause` is the birth of the inf from which a NaN
+    was computed.  Without an operation it is a parameter (`param`) or a constant of the
+    program."""
 
     kind: str
     op: Op | None
@@ -67,39 +69,40 @@ class Birth:
     value: Any
     at: tuple[int, ...]
     loops: tuple[Iteration, ...] = ()
-    operands: list[Seen] = field(default_factory=list)
-    cause: Birth | None = None
+    operands: list[OperandValue] = field(default_factory=list)
+    cause: NonFiniteOrigin | None = None
     param: int | None = None
-    whole: bool = True  # whether it is the value of the user's expression, not one inside it
+    whole: bool = True  # it is the value of the user's expression, not of a subexpression
 
     @property
-    def root(self) -> Birth:
-        """The first operation to blame: an inf made on the way, but none that was given."""
+    def root(self) -> NonFiniteOrigin:
+        """The first operation that produced a non-finite value: that of the inf behind a NaN, but
+        not an inf in the program's inputs."""
         return self.cause.root if self.cause is not None and self.cause.op is not None else self
 
 
 @dataclass(frozen=True)
 class Bad:
-    """What is wrong with a value."""
+    """The births of the first NaN and of the first inf in a value."""
 
-    nan: Birth | None = None
-    inf: Birth | None = None
+    nan: NonFiniteOrigin | None = None
+    inf: NonFiniteOrigin | None = None
 
 
-def birth_of(module: Module, args: Sequence[Any], result: int) -> Birth | None:
-    """The birth of the NaN or inf in a result, of a module in value form."""
+def birth_of(module: Module, args: Sequence[Any], result: int) -> NonFiniteOrigin | None:
+    """The birth of the NaN or inf in the given result of a module in value form."""
     tracer = _Tracer(module.functions, _texts(module))
     main = module.main
-    tracer.enter(main, [(a, _born_without_operation(a, i)) for i, a in enumerate(args)])
+    tracer.enter(main, [(a, _input_births(a, i)) for i, a in enumerate(args)])
     bad = tracer.take(main.results[result])[1]
     return None if bad is None else bad.nan or bad.inf
 
 
 def operands_at(
     module: Module, args: Sequence[Any], span: Span, loops: tuple[Iteration, ...]
-) -> tuple[Op, list[Seen]] | None:
-    """The user's own operation behind a derivative, by where it stands and in which
-    iteration, and its operands there; one with a singular derivative rather than others."""
+) -> tuple[Op, list[OperandValue]] | None:
+    """The user's operation behind a derivative, given by its span and its iteration, and its
+    operands there.  Operations with a singular derivative are preferred."""
     tracer = _Tracer(module.functions, _texts(module))
     tracer.watched = (span, tuple(i.number for i in loops))
     tracer.enter(module.main, [(a, None) for a in args])
@@ -109,18 +112,18 @@ def operands_at(
 
 
 class _Tracer(Run):
-    """A run that keeps with each value what is wrong with it."""
+    """An interpreter that records the births of non-finite values (`bad`) by name of the value."""
 
     def __init__(self, functions: dict[str, Function], texts: dict[str, str]) -> None:
         super().__init__(functions)
         self.texts = texts
         self.bad: dict[str, Bad] = {}
-        self.loops: list[tuple[For | While, int]] = []  # with the iterations done
+        self.loops: list[tuple[For | While, int]] = []  # with the number of iterations completed
         self.outer: tuple[Iteration, ...] = ()
         self.watched: tuple[Span, tuple[int, ...]] | None = None
-        self.watched_operands: list[tuple[Op, list[Seen]]] = []
+        self.watched_operands: list[tuple[Op, list[OperandValue]]] = []
 
-    # ---- how values and their faults move
+    # ---- propagation of values and births
 
     def take(self, operand: Operand) -> Any:
         return self.read(operand), self.fault(operand)
@@ -134,14 +137,14 @@ class _Tracer(Run):
     def bind(self, var: Var, value: Any) -> None:
         try:
             super().bind(var, value)
-        except AssertionError:  # a type that is claimed too narrowly is no reason to stop here
+        except AssertionError:  # a value that does not fit its IR type does not matter here
             self.values[var.name] = value
         self.bad.pop(var.name, None)
 
     def fault(self, x: Operand) -> Bad | None:
         if isinstance(x, Var):
             return self.bad.get(x.name)
-        return _born_without_operation(x.value, None)
+        return _input_births(x.value, None)
 
     def callee(self) -> Run:
         inner = _Tracer(self.functions, self.texts)
@@ -149,7 +152,7 @@ class _Tracer(Run):
         inner.watched, inner.watched_operands = self.watched, self.watched_operands
         return inner
 
-    # ---- where it is
+    # ---- the current iteration
 
     def count(self, stmt: For) -> None:
         self.around(stmt, super().count)
@@ -173,7 +176,7 @@ class _Tracer(Run):
             if isinstance(stmt, While):
                 found.append(Iteration(stmt.origin, done))
                 continue
-            # A mirrored loop has the index of the iteration that it mirrors.
+            # The index of a mirrored loop is that of the forward iteration.
             index, start, step = (int(self.read(x)) for x in (stmt.index, stmt.start, stmt.step))
             found.append(Iteration(stmt.origin, (index - start) // step, stmt.index.user, index))
         return (*self.outer, *found)
@@ -182,43 +185,45 @@ class _Tracer(Run):
 
     def statement(self, stmt: Any) -> None:
         if isinstance(stmt, Print):
-            return  # it was printed when the program ran
+            return  # the program has already printed when it ran
         super().statement(stmt)
         if isinstance(stmt, Draw):
             for target in stmt.targets:
                 if is_float(target.type):
-                    self.judge(target, Op(stmt.method, stmt.args), stmt.origin)
+                    self.check(target, Op(stmt.method, stmt.args), stmt.origin)
 
     def assign(self, stmt: Assign) -> None:
         self.watch(stmt)
         super().assign(stmt)
         op, target = stmt.op, stmt.target
         if op.name in ("empty", "empty_like"):
-            # Whatever was in that memory says nothing about the program.
+            # Uninitialised memory may hold a NaN or inf.
             self.values[target.name] = np.zeros_like(self.values[target.name])
         elif op.name not in ("restore", "undef") and is_float(target.type):
             if op.name != "update" or any(self.fault(x) is not None for x in op.args):
-                self.judge(target, op, stmt.origin, target.name in self.texts)
+                self.check(target, op, stmt.origin, target.name in self.texts)
 
     def watch(self, stmt: Assign) -> None:
+        """Record the operands of the watched operation in the watched iteration."""
         o = stmt.origin
         if self.watched is None or o is None or o.sweep or o.tangent or o.span != self.watched[0]:
             return
         if tuple(i.number for i in self.iterations()) == self.watched[1]:
             self.watched_operands.append((stmt.op, self.seen(stmt.op)))
 
-    def seen(self, op: Op) -> list[Seen]:
+    def seen(self, op: Op) -> list[OperandValue]:
         found = []
         for x in op.args:
             if isinstance(x, Var) and is_float(x.type):
-                found.append(Seen(x.user or self.texts.get(x.name, ""), self.read(x)))
+                found.append(OperandValue(x.user or self.texts.get(x.name, ""), self.read(x)))
             elif isinstance(x, Const):
-                found.append(Seen("", x.value))
+                found.append(OperandValue("", x.value))
         return found
 
-    # ---- judging a value
+    # ---- checks
 
-    def judge(self, target: Var, op: Op, origin: Origin | None, whole: bool = True) -> None:
+    def check(self, target: Var, op: Op, origin: Origin | None, whole: bool = True) -> None:
+        """Record the births of a new value if it is not finite."""
         value = self.values[target.name]
         if value is None or isinstance(value, list):
             faults = [f for f in map(self.fault, op.args) if f is not None]
@@ -234,8 +239,10 @@ class _Tracer(Run):
             inf = self.birth(np.isinf(value), op, origin, value, whole)
         self.bad[target.name] = Bad(nan, inf)
 
-    def birth(self, mask: Any, op: Op, origin: Origin | None, value: Any, whole: bool) -> Birth:
-        """The birth of the first bad entry: that of an operand's, or this operation."""
+    def birth(
+        self, mask: Any, op: Op, origin: Origin | None, value: Any, whole: bool
+    ) -> NonFiniteOrigin:
+        """The birth of the first element in `mask`: that of an operand, or this operation."""
         at = first(mask)
         kind = kind_of(np.asarray(value)[at])
         cause = None
@@ -250,19 +257,20 @@ class _Tracer(Run):
                 return bad.inf
             if kind == "NaN" and has_inf and bad.inf is not None:
                 cause = cause or bad.inf
-        made = Birth(kind, op, origin, value, at, self.iterations(), self.seen(op), cause)
+        made = NonFiniteOrigin(kind, op, origin, value, at, self.iterations(), self.seen(op), cause)
         made.whole = whole
         return made
 
     def chosen(self, op: Op, value: Any, at: tuple[int, ...]) -> tuple[Operand, ...]:
-        """The operands that an entry is made of."""
+        """The operands that the element `at` depends on: for `where`, only the selected one."""
         if op.name != "where":
             return op.args
         condition = np.broadcast_to(self.read(op.args[0]), np.shape(value))[at]
         return (op.args[1] if condition else op.args[2],)
 
     def holds(self, x: Any, op: Op, out: Any, at: tuple[int, ...]) -> tuple[bool, bool]:
-        """Whether an operand is NaN or inf: at the same entry where entries are independent."""
+        """Two flags: an operand contains a NaN, it contains an inf.  For an elementwise operation
+        only the same element counts."""
         if isinstance(x, list):
             return True, True
         rule = RULES.get(op.name)
@@ -272,7 +280,7 @@ class _Tracer(Run):
 
 
 def first(mask: Any) -> tuple[int, ...]:
-    """The index of the first true entry."""
+    """The index of the first true element."""
     mask = np.asarray(mask)
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
 
@@ -283,8 +291,8 @@ def kind_of(value: Any) -> str:
     return "-inf" if not np.iscomplexobj(value) and value < 0 else "inf"
 
 
-def _born_without_operation(value: Any, param: int | None) -> Bad | None:
-    """The faults of a constant, or of a parameter as it was passed."""
+def _input_births(value: Any, param: int | None) -> Bad | None:
+    """The births of a constant or of the argument of a parameter; None if it is finite."""
     if not isinstance(value, (float, complex, np.ndarray, np.inexact)):
         return None
     array = np.asarray(value)
@@ -293,14 +301,14 @@ def _born_without_operation(value: Any, param: int | None) -> Bad | None:
     births = []
     for mask in (np.isnan(array), np.isinf(array)):
         at = first(mask)
-        made = Birth(kind_of(array[at]), None, None, value, at, param=param)
+        made = NonFiniteOrigin(kind_of(array[at]), None, None, value, at, param=param)
         births.append(made if mask.any() else None)
     return Bad(*births)
 
 
 def _texts(module: Module) -> dict[str, str]:
-    """The user's text for values without a name: of several operations that one expression
-    stands for, the last yields its value."""
+    """The user's text for values without a name.  If an expression becomes several operations,
+    the text belongs to the last one, which yields its value."""
     found = {}
     for function in module.functions.values():
         for block in _blocks(function.body):
@@ -315,6 +323,7 @@ def _texts(module: Module) -> dict[str, str]:
 
 
 def _blocks(block: Block) -> Iterator[Block]:
+    """A block and all blocks nested in it."""
     yield block
     for stmt in block:
         for inner in blocks_of(stmt):

@@ -1,5 +1,5 @@
-"""What the adjoint sweep needs from the forward sweep: what is stored, in which loops and in
-how many bytes, and what is computed again instead."""
+"""Tape report: the values stored for the adjoint sweep, with their loops and sizes in bytes, and
+the values that are recomputed instead."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Atom, Dim, Facts, floordiv
-from .activity_report import Place, place_of, text_of
+from .activity_report import Place, location_of, text_of
 
-LONG = 100_000  # iterations of a loop that are counted one by one
+# The largest trip count of a loop whose iterations are enumerated.
+MAX_ENUMERATED_ITERATIONS = 100_000
 
 
 @dataclass(frozen=True)
 class Size:
-    """A number as a formula in the sizes of the arguments, and for the sizes at hand (None if
-    it is known only when the program runs)."""
+    """A quantity as a formula in the sizes of the arguments, and as a number for the actual sizes
+    (None if it is known only at run time)."""
 
     formula: str
     number: int | None
@@ -52,7 +53,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of the user's; `trips` is None if only running it tells."""
+    """A user's loop; `trips` is None if the trip count is known only at run time."""
 
     place: Place | None
     trips: Size | None
@@ -61,8 +62,8 @@ class Loop:
 @dataclass(frozen=True)
 class Saved:
     """A value stored for the adjoint sweep.  `kind` is "array" (indexed by iteration), "stack",
-    "copy", "snapshots" or "kept" (where it is, without a copy); `loops` are those around it,
-    outermost first; `expression` is the user's text if the value has no name there."""
+    "copy", "snapshots" or "kept" (in its own memory, without a copy).  `loops` enclose it,
+    outermost first.  `expression` is the user's text if the value has no name there."""
 
     name: str
     kind: str
@@ -76,7 +77,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A value computed again in the sweep.  `why` is "cheap", "checkpoint" or "call"."""
+    """A value recomputed in the sweep.  `why` is "cheap", "checkpoint" or "call"."""
 
     name: str
     place: Place | None
@@ -85,8 +86,8 @@ class Recomputed:
 
 
 class Sizes:
-    """Writes dims as the user would, and as numbers.  `names` are the user's names for the
-    parameters, `numbers` the sizes at hand."""
+    """Formats dims as formulas in the user's terms, and evaluates them.  `names` are the user's
+    names of the parameters, `numbers` the actual sizes."""
 
     def __init__(
         self, function: Function, facts: Facts, names: Mapping[str, str], numbers: Mapping[str, int]
@@ -147,7 +148,7 @@ class Sizes:
         return [Dim.of(np.dtype(type_.dtype).itemsize), *type_.shape]
 
     def bounds(self, loop: For | While) -> tuple[Dim, Dim, int] | None:
-        """Start, stop and step of a loop that runs to its end."""
+        """Start, stop and step of a loop; None if it may exit early or the step is unknown."""
         if isinstance(loop, While) or loop.until is not None:
             return None
         if loop.count is not None:
@@ -165,7 +166,8 @@ class Sizes:
         return self.product([span if width == 1 else floordiv(span + (width - 1), Dim.of(width))])
 
     def iterations(self, loops: list[For | While], at: Mapping[str, int]) -> int | None:
-        """How often the body of a nest runs, with the indices of outer loops `at`."""
+        """The number of iterations of a loop nest, for the indices `at` of outer loops; None if
+        it is unknown."""
         if not loops:
             return 1
         first, *rest = loops
@@ -181,17 +183,19 @@ class Sizes:
         if not any(self._reads(loop, first.index.name) for loop in rest):
             inner = self.iterations(rest, at)
             return None if inner is None else len(indices) * inner
-        if len(indices) > LONG:
+        if len(indices) > MAX_ENUMERATED_ITERATIONS:
             return None
         each = [self.iterations(rest, {**at, first.index.name: i}) for i in indices]
         return None if None in each else sum(n for n in each if n is not None)
 
     def _reads(self, loop: For | While, index: str) -> bool:
+        """True if the bounds of a loop depend on an index."""
         bounds = self.bounds(loop)
         return bounds is not None and any(index in d.symbols for d in bounds[:2])
 
 
 def bound(function: Function) -> Iterator[Var]:
+    """All values that a function binds."""
     yield from function.params
     for stmt in walk(function.body):
         yield from targets_of(stmt)
@@ -199,7 +203,7 @@ def bound(function: Function) -> Iterator[Var]:
 
 
 def saved(function: Function, sizes: Sizes) -> list[Saved]:
-    """What is stored, of a function after `save`."""
+    """The stored slots of a function after tape planning (`checkpoint/plan_tape.py`)."""
     plans: dict[str, SlotPlan] = function.notes.get("slots", {})
     loops = {s.label: s for s in walk(function.body) if isinstance(s, (For, While)) and s.label}
     found = []
@@ -223,9 +227,9 @@ def saved(function: Function, sizes: Sizes) -> list[Saved]:
             Saved(
                 _user_name(stmt.value, stmt.slot.name),
                 "array" if plan.kind == "dense" else "stack",
-                place_of(stmt.origin),
+                location_of(stmt.origin),
                 _expression(stmt.value, stmt.origin),
-                tuple(Loop(place_of(s.origin), t) for s, t in zip(around, trips)),
+                tuple(Loop(location_of(s.origin), t) for s, t in zip(around, trips)),
                 per,
                 iterations,
                 total,
@@ -251,25 +255,25 @@ def _is_sum(text: str) -> bool:
 
 
 def copies(module: Module, sizes: Sizes) -> list[Saved]:
-    """Versions of arrays that are copied because the sweep reads them after they are
-    overwritten; of a module after `save`."""
+    """The versions of arrays that are copied because the sweep reads them after they are
+    overwritten, in a module after tape planning."""
     function = storage(module).main
     kept = set(function.notes.get("kept", ())) - set(function.notes.get("slot_variables", ()))
     found = []
     for stmt, around in _nested(function.body, ()):
         if not isinstance(stmt, Assign) or stmt.target.name not in kept or stmt.op.name != "copy":
             continue
-        loops = tuple(Loop(place_of(s.origin), sizes.trips(s)) for s in around)
+        loops = tuple(Loop(location_of(s.origin), sizes.trips(s)) for s in around)
         each = sizes.bytes(stmt.target.type)
         size = None if each is None else sizes.product(each)
-        # In a loop, each iteration overwrites the copy of the one before.
+        # In a loop, each iteration overwrites the copy of the previous one.
         found.append(Saved(stmt.target.name, "copy", None, "", loops, size, None, size))
     return found
 
 
 def kept(function: Function, sizes: Sizes) -> list[Saved]:
-    """Arrays of the forward sweep that stay in memory because the adjoint sweep reads them; of
-    a function after `save`."""
+    """The arrays of the forward part that stay in memory because the adjoint sweep reads them, in
+    a function after tape planning."""
     stmts = list(walk(function.body))
     read = {
         x.name
@@ -289,13 +293,13 @@ def kept(function: Function, sizes: Sizes) -> list[Saved]:
                 size = sizes.product(each)
                 text = _expression(v, o)
                 found.append(
-                    Saved(v.user or v.name, "kept", place_of(o), text, (), size, None, size)
+                    Saved(v.user or v.name, "kept", location_of(o), text, (), size, None, size)
                 )
     return found
 
 
 def _contents_read(stmt: Stmt) -> Sequence[Operand]:
-    """The operands of which more than the shape is read."""
+    """The operands whose contents are read, not only their shapes."""
     if isinstance(stmt, Assign):
         if stmt.op.name in ("shape", "zeros_like", "ones_like", "empty_like"):
             return ()
@@ -311,13 +315,13 @@ def _is_view(stmt: Assign) -> bool:
 
 
 def snapshots(before: Function, sizes: Sizes) -> list[Saved]:
-    """At most what loops under `s2s.checkpoint` keep of their state; of a function as
-    specialised."""
+    """Upper bounds of the snapshots of loops under `s2s.checkpoint`, in a function after
+    specialisation."""
     found = []
     for loop in walk(before.body):
         if not isinstance(loop, For) or loop.budget is None:
             continue
-        amount, place = sizes.of(loop.budget.amount), place_of(loop.origin)
+        amount, place = sizes.of(loop.budget.amount), location_of(loop.origin)
         if loop.budget.in_bytes:
             size = sizes.product([amount])
             found.append(Saved("snapshots", "snapshots", place, "", (), size, None, size))
@@ -331,7 +335,8 @@ def snapshots(before: Function, sizes: Sizes) -> list[Saved]:
 
 
 def recomputed(module: Module, before: Module) -> list[Recomputed]:
-    """What the sweep computes again: in `module` after `save`, in `before` as specialised."""
+    """The values that the sweep recomputes.  `module` is the program after tape planning, `before`
+    the program after specialisation."""
     found: dict[Recomputed, None] = {}
     for function in module.functions.values():
         origins = {
@@ -344,7 +349,7 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
             text = _expression(value, origin)
             if not value.user and not any(c.isalpha() for c in text):
                 continue
-            found[Recomputed(value.user or text, place_of(origin), text, "cheap")] = None
+            found[Recomputed(value.user or text, location_of(origin), text, "cheap")] = None
         product = function.notes.get("product")
         if product is not None:
             found[Recomputed(product.function, None, "", "call")] = None
@@ -352,20 +357,20 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
         names = {v.name for v in bound(function)}
         for stmt in walk(function.body):
             if isinstance(stmt, For) and stmt.budget is not None:
-                place = place_of(stmt.origin)
+                place = location_of(stmt.origin)
                 text = "" if place is None else place.text.rstrip(":")
                 found[Recomputed(text, place, text, "checkpoint")] = None
             if isinstance(stmt, Custom):
                 again = [v for s in walk(stmt.pullback.body) for v in targets_of(s)]
                 if any(v.name in names for v in again):
-                    place = place_of(stmt.origin)
+                    place = location_of(stmt.origin)
                     text = "" if stmt.origin is None else text_of(stmt.origin)
                     found[Recomputed(text, place, text, "checkpoint")] = None
     return list(found)
 
 
 def _trivial(stmt: Stmt) -> bool:
-    """Sizes, indices and views cost nothing."""
+    """True for sizes, indices and views, which cost nothing."""
     if not all(is_float(v.type) for v in targets_of(stmt)):
         return True
     return isinstance(stmt, Assign) and RULES[stmt.op.name].kind in ("view", "index", "query")
@@ -386,7 +391,7 @@ def _expression(x: Operand, origin: Origin | None) -> str:
 def _nested(
     block: list[Stmt], around: tuple[For | While, ...]
 ) -> Iterator[tuple[Stmt, tuple[For | While, ...]]]:
-    """Every statement with the loops around it."""
+    """All statements with the loops that enclose them."""
     for stmt in block:
         yield stmt, around
         inner = (*around, stmt) if isinstance(stmt, (For, While)) else around

@@ -1,5 +1,5 @@
-"""Builds IR: a `Builder` appends to a block, a `Sym` is an operand that behaves like a
-number or array in Python expressions, so that rules are written as plain NumPy code."""
+"""The IR builder.  A `Builder` appends statements to a block.  A `Sym` is an operand with
+overloaded operators and NumPy functions, so that rules are written as plain NumPy code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from .symbolic_dims import Dim, Facts
 
 
 class NameSupply:
-    """Fresh SSA names: `h`, `h_1`, `h_2`, … deterministic, and never one of `taken`."""
+    """Generates fresh SSA names `h`, `h_1`, `h_2`, …  They are deterministic and never in
+    `taken`."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
@@ -57,7 +58,7 @@ class NameSupply:
         self.taken, self.counts = set(snapshot[0]) | self.kept, dict(snapshot[1])
 
     def keep(self, name: str) -> None:
-        """A name that stays taken even if what was made since a snapshot is forgotten."""
+        """Reserve a name permanently: it stays taken when a snapshot is restored."""
         self.kept.add(name)
 
 
@@ -68,13 +69,14 @@ class Builder:
         self.names = names
         self.facts = facts
         self.block: Block = [] if block is None else block
-        self.around: list[Block] = []  # the blocks that `block` stands in, outermost first
+        self.around: list[Block] = []  # the blocks that enclose `block`, outermost first
         self.origin: Origin | None = None
-        self.hint = "t"  # names temporaries, usually for the variable being assigned
+        self.hint = "t"  # base name of temporaries, usually that of the variable being assigned
         self.definitions: dict[str, Op] = {}
-        # Results whose memory, in NumPy, is not what their operations would suggest.
+        # By name: the aliasing of results in NumPy ("new", "view", "writeable view"), where the
+        # operations imply a different one.
         self.memory: dict[str, str] = {}
-        # Adjoint code turns this off: the primal has checked its shapes already.
+        # False for adjoint code: the primal has already checked its shapes.
         self.checks = True
 
     # ---- values
@@ -83,14 +85,14 @@ class Builder:
         return Var(self.fresh_name(hint), type_, user)
 
     def fresh_name(self, hint: str) -> str:
-        """A free name.  What had it in an attempt that was given up is forgotten."""
+        """A fresh name.  Entries of the same name from an abandoned attempt are dropped."""
         name = self.names.fresh(hint)
         self.definitions.pop(name, None)
         self.memory.pop(name, None)
         return name
 
     def sym(self, value: Any) -> Sym:
-        """Any number, operand or Sym as a Sym of this builder."""
+        """Convert a number, an operand or a Sym to a Sym of this builder."""
         if isinstance(value, Sym):
             return value if value.b is self else Sym(self, value.operand)
         if isinstance(value, (Var, Const)):
@@ -98,22 +100,22 @@ class Builder:
         return Sym(self, const(value))
 
     def new(self, x: Sym) -> Sym:
-        """`x`, a new array in NumPy although the operations are views."""
+        """`x`, marked as a new array in NumPy although its operations are views."""
         assert isinstance(x.operand, Var)
         self.memory[x.operand.name] = "new"
         return x
 
     def view(self, x: Sym, writeable: bool = False) -> Sym:
-        """`x`, which in NumPy shares memory with the arguments it was made from."""
+        """`x`, marked as a view in NumPy: it shares memory with the arguments of its function."""
         assert isinstance(x.operand, Var)
         self.memory[x.operand.name] = "writeable view" if writeable else "view"
         return x
 
     def emit(self, name: str, /, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
-        """Appends one operation and returns its result."""
+        """Append one operation and return its result."""
         operands = tuple(self.sym(a).operand for a in args)
         rule = RULES[name]
-        if name not in _OF_RECORDS and any(isinstance(o.type, Record) for o in operands):
+        if name not in _RECORD_OPS and any(isinstance(o.type, Record) for o in operands):
             raise UnsupportedError(
                 f"{name} of a structured array is not supported", advice="take a field: r['x']"
             )
@@ -124,8 +126,8 @@ class Builder:
             raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
         if type_.ndim > MAX_RANK:
             span = self.origin.span if self.origin else None
-            told = f"an array of {type_.ndim} axes: at most {MAX_RANK} are supported"
-            raise UnsupportedError(told, span=span, advice="join axes with reshape")
+            message = f"an array of {type_.ndim} axes: at most {MAX_RANK} are supported"
+            raise UnsupportedError(message, span=span, advice="join axes with reshape")
         target = self.var(type_, hint or self.hint, user)
         type_ = resolve_dims(type_, target.name)
         target = replace(target, type=type_)
@@ -138,7 +140,7 @@ class Builder:
 
     @contextmanager
     def into(self, block: Block) -> Iterator[Block]:
-        """Emit into another block for a while."""
+        """A context in which the builder appends to another block."""
         saved, self.block = self.block, block
         self.around.append(saved)
         try:
@@ -149,6 +151,7 @@ class Builder:
 
     @contextmanager
     def at(self, origin: Origin | None) -> Iterator[None]:
+        """A context in which new statements have the given origin."""
         saved, self.origin = self.origin, origin
         try:
             yield
@@ -156,7 +159,7 @@ class Builder:
             self.origin = saved
 
     def check(self, ok: Any, exception: str, *message: Any) -> None:
-        """Raises `exception` at run time unless `ok`."""
+        """Emit a check that raises `exception` at run time unless `ok`."""
         if not self.checks:
             return
         if isinstance(ok, Sym) and isinstance(ok.operand, Const):
@@ -171,7 +174,7 @@ class Builder:
         self.block.append(If(ok.operand, [], [failure], [], self.origin))
 
     def fail(self, exception: str, *message: Any) -> None:
-        """Raises `exception` at run time."""
+        """Emit a statement that raises `exception` at run time."""
         self.block.append(self._failure(exception, message))
 
     def _failure(self, exception: str, message: tuple[Any, ...]) -> Raise:
@@ -182,8 +185,8 @@ class Builder:
     # ---- dims
 
     def dim_value(self, dim: Dim, fallback: tuple[Any, int] | None = None) -> Sym | None:
-        """An operand holding a dim's size: a constant where it is known, otherwise read off
-        `fallback`, an (array, axis) that has it."""
+        """An operand that holds a dim's size: a constant if the dim is one, otherwise the size
+        of `fallback`, an (array, axis) of that size; None if there is neither."""
         if dim.is_const:
             return self.sym(dim.const)
         if fallback is not None:
@@ -192,7 +195,7 @@ class Builder:
 
 
 def resolve_dims(type_: Type, name: str) -> Type:
-    """Dims that inference left open (symbol "?") get the value's own name."""
+    """The type with the dims that inference left open (symbol "?") named after the value."""
     if isinstance(type_, Array) and any("?" in d.symbols for d in type_.shape):
         shape = tuple(d.substitute({"?": Dim.of(f"{name}.{i}")}) for i, d in enumerate(type_.shape))
         return replace(type_, shape=shape)
@@ -202,19 +205,20 @@ def resolve_dims(type_: Type, name: str) -> Type:
 
 
 def slot_for(x: Var, binder: Stmt, names: NameSupply) -> tuple[Slot, Var]:
-    """A slot for a value, named after it and its line, and what restores it."""
+    """A tape slot for a value, named after the value and its line, and a variable for the
+    restored value."""
     line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
     slot = Slot(names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
     return slot, Var(names.fresh(x.user or x.name), x.type, x.user)
 
 
 OPEN = Dim.of("?")
-# The operations that take structured arrays.
-_OF_RECORDS = ("field", "index", "shape", "undef", "copy", "literal")
+# The operations that accept structured arrays.
+_RECORD_OPS = ("field", "index", "shape", "undef", "copy", "literal")
 
 
 def const(value: Any) -> Const:
-    """A constant; Python numbers are weak, NumPy scalars keep their dtype."""
+    """A constant operand.  Python numbers are weak; NumPy scalars keep their dtype."""
     if isinstance(value, (bool, np.bool_)):
         return Const(bool(value), Scalar("bool", weak=isinstance(value, bool)))
     if isinstance(value, np.generic):
@@ -251,12 +255,12 @@ if TYPE_CHECKING:
 
 
 class Sym:
-    """An operand in a builder.  Arithmetic and NumPy calls on it emit operations."""
+    """An operand bound to a builder.  Arithmetic and NumPy calls on it emit operations."""
 
     __slots__ = ("b", "operand")
     __array_priority__ = 1000
 
-    if TYPE_CHECKING:  # filled in below, from the tables of operators
+    if TYPE_CHECKING:  # defined below, from the tables of operators
         __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = _operator
         __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _operator
         __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = _operator
@@ -276,7 +280,7 @@ class Sym:
 
     @property
     def shape(self) -> tuple[Sym, ...]:
-        """Sizes as operands."""
+        """The sizes of the axes, as operands."""
         sizes = []
         for axis, dim in enumerate(self.type.shape):
             size = self.b.dim_value(dim, (self, axis))
@@ -285,7 +289,8 @@ class Sym:
         return tuple(sizes)
 
     def astype(self, dtype: str) -> Sym:
-        """Converted; of a complex number that is to be real, the real part."""
+        """The value converted to `dtype`.  A conversion from complex to real takes the real
+        part."""
         x = self
         if is_complex(x.type) and dtype not in COMPLEX and dtype != "bool":
             x = x.b.emit("real", x)
@@ -301,7 +306,7 @@ class Sym:
         return self.b.emit("absolute", self)
 
     def __invert__(self) -> Sym:
-        # Rules negate conditions, also those that Python's operators count as integers.
+        # Rules use `~` for the logical negation of conditions; in Python, ~True is -2.
         return self.b.emit("logical_not" if self.dtype == "bool" else "invert", self)
 
     def __bool__(self) -> bool:
@@ -337,7 +342,7 @@ for _py, _op in BINARY.items():
 for _py, _op in _COMPARE.items():
     setattr(Sym, f"__{_py}__", _binary(_op)[0])
 
-# Last, because rules are written with what stands above.
+# Used by `Builder` and `Sym` above.
 from . import complex_ops  # noqa: E402
 from .op_registry import RULES, SURFACES  # noqa: E402
 
@@ -347,7 +352,7 @@ def int_const(n: int) -> Const:
 
 
 def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
-    """How many numbers are in range(start, stop, step)."""
+    """The trip count: the length of range(start, stop, step)."""
     start, stop, step = (b.sym(x).operand for x in (start, stop, step))
     first, last, stride = (x.value if isinstance(x, Const) else None for x in (start, stop, step))
     if first is not None and last is not None and stride:
@@ -363,9 +368,9 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
         end = b.emit("maximum" if stride > 0 else "minimum", stop, start)
         return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
     else:
-        # Bounds without rounds between them could be too far apart for a difference.
+        # For an empty range, the difference of the bounds could overflow: clamp `stop` to `start`.
         above, below = (b.emit(name, stop, start) for name in ("maximum", "minimum"))
         end = b.emit("where", b.sym(step) > 0, above, below)
-        # floor division rounds the negated span down, hence the span up
+        # Floor division of the negated span rounds down, so the span is rounded up.
         return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
     return b.emit("maximum", count, int_const(0)).operand

@@ -1,5 +1,5 @@
-"""Copies of blocks under fresh names: values, slots, loop labels, and the sizes that are named
-after values."""
+"""Clone blocks under fresh names: values, slots, loop labels, and the size symbols that are
+named after values."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from .nodes import (
 from .symbolic_dims import Dim, Facts
 
 
-def copy_block(
+def clone_block(
     block: Block, names: NameSupply, inside: dict[str, Operand], facts: Facts | None = None
 ) -> Block:
-    """A copy of a block with fresh names for what it defines; `inside` maps the old names to
-    the new operands and is added to."""
+    """A clone of a block with fresh names for all its definitions.  `inside` maps old names to
+    operands of the clone; the new definitions are added to it."""
     copier = _Copier(block, names, inside, facts)
     inside |= copier.values
 
@@ -62,7 +62,7 @@ class _Copier:
         own = dict(_sizes(bound, fresh))
         self.sizes: dict[str, Dim] = {**_sizes_given(given), **own}
         if facts is not None:
-            # A size that is known to be another is that one in the copy, too.
+            # A size with a canonical form outside the block keeps that form in the clone.
             for symbol in own:
                 known = facts.canonical(Dim.of(symbol))
                 if not known.symbols & self.sizes.keys():
@@ -129,7 +129,7 @@ class _Copier:
 
 
 def _sizes(bound: list[Var], fresh: dict[str, str]) -> Iterator[tuple[str, Dim]]:
-    """The sizes named after values, under the values' new names."""
+    """Pairs of a size symbol named after a bound value, and the symbol of the value's new name."""
     for v in bound:
         yield v.name, Dim.of(fresh[v.name])
         for axis in range(getattr(v.type, "ndim", 0)):
@@ -137,7 +137,7 @@ def _sizes(bound: list[Var], fresh: dict[str, str]) -> Iterator[tuple[str, Dim]]
 
 
 def _sizes_given(given: dict[str, Operand]) -> dict[str, Dim]:
-    """The sizes named after values that others stand for in the copy."""
+    """By size symbol of a substituted value: the dim of the operand that replaces the value."""
     found: dict[str, Dim] = {}
     for name, x in given.items():
         if isinstance(x.type, Scalar) and x.type.value is not None:

@@ -1,4 +1,5 @@
-"""Which operations and functions take complex numbers; all others refuse them by name."""
+"""Tables of the operations and functions that accept complex operands.  All others raise an
+`UnsupportedError` that names the function."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ OPERATIONS = frozenset(
 """.split()
 )
 
-# NumPy's functions that take complex numbers here.  One that is made of several operations might
-# else be given a meaning that is right for real numbers only.
+# The NumPy functions that accept complex numbers.  A separate table is needed: a function that
+# is composed of several operations may be correct for real numbers only.
 _NUMPY = """
     add subtract multiply divide true_divide negative positive power square reciprocal absolute
     abs exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos
@@ -50,7 +51,7 @@ FUNCTIONS = frozenset(
 
 
 def refuse_complex(path: str, *args: Any) -> None:
-    """Refuses a function of complex numbers that has no such meaning here."""
+    """Raise an error if the function `path` has a complex argument and does not support it."""
     if path in FUNCTIONS or path.startswith(("numpy.fft.", "scipy.fft.", "cmath.")):
         return
     if any(map(_holds_complex, args)):

@@ -1,4 +1,4 @@
-"""What s2s says when it cannot do what was asked: the place, the trouble, and the way out."""
+"""The exceptions of the compiler: each message has a source location, a cause and advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from .quote import printable_lines
 
 
 class S2SError(Exception):
-    """Carries `file`, `line`, `column`, the `source_line` with a caret, and `advice`."""
+    """The base class.  Carries `file`, `line`, `column`, the `source_line` with a caret, and
+    `advice`."""
 
     def __init__(
         self,
@@ -51,19 +52,19 @@ class S2SError(Exception):
 
 
 class UnsupportedError(S2SError, NotImplementedError):
-    """The program is valid Python, but s2s does not differentiate or compile it."""
+    """The program is valid Python, but s2s cannot differentiate or compile it."""
 
 
 class TypeError_(S2SError, TypeError):
-    """The arguments have types for which the program or its gradient has no meaning."""
+    """The program or its gradient is undefined for the types of the arguments."""
 
 
 class ValueError_(S2SError, ValueError):
-    """The arguments have values for which the program or its gradient has no meaning."""
+    """The program or its gradient is undefined for the values of the arguments."""
 
 
 class LinAlgError_(ValueError_, np.linalg.LinAlgError):
-    """The arguments are no matrices of the kind that the program needs."""
+    """The matrix arguments do not have a property that the program requires."""
 
 
 class SourceError(S2SError, OSError):

@@ -1,10 +1,10 @@
-"""Bounds for iterations to a fixpoint.
+"""Iteration limits for fixpoint computations.
 
-A pass that repeats a step until nothing changes must end for every program.  A monotone
-analysis ends by itself: its facts only grow, and there are finitely many.  A rewriting pass ends
-only if each rewrite makes some measure smaller, which is easily broken by a later change.
-So rewriting passes take their rounds from `rewrites`, and searches that start over count them
-with `Rounds`.  Both limits are far above what programs need.
+A pass that repeats a step until nothing changes must terminate for every program.  A monotone
+analysis terminates by itself: its facts only grow, and there are finitely many.  A rewriting pass
+terminates only if each rewrite decreases some measure, which a later change easily breaks.
+So rewriting passes take their iterations from `rewrites`, and searches that restart count them
+with `IterationLimit`.  Both limits are far above what programs need.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import warnings
 from collections.abc import Iterator
 
 MAX_REWRITES = 10_000
-MAX_ROUNDS = 1_000
+MAX_RESTARTS = 1_000
 
 
 class NoFixpoint(RuntimeError):
-    """An iteration without which there is no result did not end."""
+    """A fixpoint computation that has no usable partial result exceeded its limit."""
 
 
 def rewrites(name: str, limit: int = MAX_REWRITES) -> Iterator[int]:
-    """Rounds of a rewriting pass, which breaks off when nothing is left to rewrite.
+    """The iterations of a rewriting pass; the pass breaks out when nothing is left to rewrite.
 
-    Each rewrite preserves the meaning of the program, so the program as it stands at the limit
-    is right, and only less optimised than it could be: a warning names the pass.
+    Each rewrite preserves the semantics, so the program at the limit is correct, only less
+    optimised than it could be.  A warning names the pass.
     """
     yield from range(limit)
     warnings.warn(
@@ -35,10 +35,11 @@ def rewrites(name: str, limit: int = MAX_REWRITES) -> Iterator[int]:
     )
 
 
-class Rounds:
-    """Counts the rounds of a search that starts over with what the last round found out."""
+class IterationLimit:
+    """Counts the iterations of a search that restarts with the facts of the last attempt, and
+    raises `NoFixpoint` above `limit`."""
 
-    def __init__(self, name: str, limit: int = MAX_ROUNDS) -> None:
+    def __init__(self, name: str, limit: int = MAX_RESTARTS) -> None:
         self.name = name
         self.limit = limit
         self.counted = 0

@@ -1,4 +1,4 @@
-"""Between which values the counters of loops run."""
+"""Bounds of loop indices: the minimum and maximum of each, as symbolic dims."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from .nodes import Const, For, Function, Operand, Scalar, walk
 from .symbolic_dims import Dim, Facts
 
 
-def with_counters(function: Function, facts: Facts | None) -> Facts:
-    """The facts with the bounds of all loops that a function has.  Names of loops that are gone may
-    have been given to something else."""
+def with_index_bounds(function: Function, facts: Facts | None) -> Facts:
+    """The facts with the index bounds of all loops of a function.  Earlier bounds are discarded,
+    since the names of loops that no longer exist may have been reused."""
     facts = facts or Facts()
     facts.bounds = {}
     for stmt in walk(function.body):
         if isinstance(stmt, For):
-            note_counter(facts, stmt.index, stmt.start, stmt.stop, stmt.step)
+            add_index_bounds(facts, stmt.index, stmt.start, stmt.stop, stmt.step)
     return facts
 
 
-def note_counter(
+def add_index_bounds(
     facts: Facts, index: Operand, start: Operand, stop: Operand, step: Operand
 ) -> None:
-    """A loop and its mirror count by one symbol."""
+    """Record the bounds of a loop index.  The first bounds of a symbol are kept: a loop and its
+    mirror have the same index symbol."""
     counter = _value(index)
     symbol = None if counter is None else counter.symbol
     first, end = _value(start), _value(stop)

@@ -1,10 +1,10 @@
-"""Values that are computed at their first use and then kept, without a lock.
+"""Lock-free lazy evaluation: a lazy property and a memoised function.
 
-`functools.cached_property` holds one lock per class while it computes, in Python 3.10 and 3.11.  A
-computation that waits for another lock meanwhile, such as Numba's, deadlocks with a thread that
-holds that lock and reads the property of another object.  `functools.cache` has no lock, but hands
-different values to threads that ask for the first time at the same time.  Here such threads may
-each compute, and all get the value that was kept first.
+In Python 3.10 and 3.11, `functools.cached_property` holds one lock per class during the
+computation.  If the computation acquires another lock, such as Numba's, it deadlocks with a thread
+that holds that lock and reads the property of another object.  `functools.cache` has no lock, but
+returns different values to threads whose first calls are concurrent.  Here such threads may each
+compute, and all get the value that was stored first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 
 
 class lazy(Generic[T]):
-    """A property of the object, kept in its dictionary."""
+    """A property that is computed at the first access and stored in the object's dictionary."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute
@@ -38,7 +38,8 @@ class lazy(Generic[T]):
 
 
 class once(Generic[P, T]):
-    """A function whose results are `kept` by arguments, which are positional and hashable."""
+    """A memoised function.  `kept` maps arguments, which are positional and hashable, to
+    results."""
 
     def __init__(self, compute: Callable[P, T]) -> None:
         self.compute = compute

@@ -1,16 +1,16 @@
-"""The typed intermediate representation of s2s.
+"""The typed intermediate representation (IR) of s2s: types, operands, statements, traversal.
 
-A program is a `Module` of `Function`s.  Between `specialise` and `storage` it is in
-*value form*: SSA, A-normal form, structured control flow, arrays are immutable values.
+A program is a `Module` of `Function`s.  From `specialise/` up to `bufferize/` it is in
+*value form*: SSA, A-normal form, structured control flow, immutable arrays.
 
     Module    = functions by name, the entry's name
     Function  = name, params, body, results, effects
     Block     = [Stmt]
     Stmt      = Assign(target: Var, op: Op)              a pure operation
               | Call(targets, function, args)            a call of a function of the module
-              | Draw(targets, rng, method, args, size)   random numbers: once, in order
-              | Custom(targets, values, inputs, …)       values with a derivative of their own
-              | Save(slot, value)                        remember a value for a later sweep
+              | Draw(targets, rng, method, args, size)   random draw: runs once, in program order
+              | Custom(targets, values, inputs, …)       values with a custom derivative
+              | Save(slot, value)                        store a value on the tape for the sweep
               | If(cond, then, orelse, phis)             phis: target = then_value | else_value
               | For(index, start, stop, step, body, carried, ...)
               | While(test, cond, body, carried, ...)
@@ -21,18 +21,18 @@ A program is a `Module` of `Function`s.  Between `specialise` and `storage` it i
     Type      = Scalar(dtype) | Array(dtype, shape, layout) | ListOf(elem) | Rng
 
 In-place writes of the user's program are `update` operations that yield a new version of
-the array (`a_1 = update(a, (i,), v)`); `storage` later maps versions that are never alive
-together to one buffer, so that an update is a store again.  Views are resolved while
-specialising: a write through a view is an `update` of the base with a *path* of steps.
+the array (`a_1 = update(a, (i,), v)`).  `bufferize/` later assigns versions with disjoint live
+ranges to one buffer, so that an update is a store again.  Views are resolved during
+specialisation: a write through a view is an `update` of the base with a *path* of steps.
 
-After `storage` the program is in *memory form*: names are variables that may be assigned
-many times, phis and carried values are gone (plain assignments instead), and `update`
-operations have become `Store` statements.  Operands keep the type of their SSA value.
-Two operations exist in memory form only: `alias` (x), by which the target names the same
-number or array, and `pop` (a stack), which takes off what `Push` put there.
+After `bufferize/` the program is in *memory form*: names are variables that may be assigned
+many times, phis and carried values have become plain assignments, and `update` operations
+have become `Store` statements.  Operands keep the type of their SSA value.  Two operations
+exist in memory form only: `alias` (x) makes the target a second name of the same scalar or
+array, and `pop` (a stack) removes and yields the last value that `Push` appended.
 
 Every name is unique in its function in value form.  A value is visible in the block that
-defines it, after its definition, and in the blocks nested there; the test block of a
+defines it, after its definition, and in the blocks nested there.  The test block of a
 `While` is visible in its body.  Phi targets, loop results and trip counts belong to the
 block that holds the statement; loop phis and the loop index belong to the body.
 """
@@ -50,10 +50,10 @@ from .symbolic_dims import Dim
 
 @record(frozen=True)
 class Scalar:
-    """A NumPy scalar.  `weak` marks a Python number, which adopts its partner's dtype
-    (NEP 50).  `value` is what is known of an integer: its symbolic value.  `mixed` marks what is
-    a Python number on some paths and a NumPy number on others: a small integer, or a float64
-    that stands for float32 numbers and for a Python float that float32 cannot hold."""
+    """A NumPy scalar.  `weak` marks a Python number, which adopts the dtype of the other operand
+    (NEP 50).  `value` is the symbolic value of an integer, where it has one.  `mixed` marks a
+    value that is a Python number on some paths and a NumPy scalar on others: a small integer,
+    or a float64 that represents float32 values and a Python float that float32 cannot hold."""
 
     dtype: str
     weak: bool = False
@@ -84,7 +84,7 @@ class Array:
 
 @record(frozen=True)
 class ListOf:
-    """A list that grows at run time; its elements share dtype and rank."""
+    """A list whose length changes at run time; its elements share dtype and rank."""
 
     elem: Scalar | Array
 
@@ -100,7 +100,8 @@ class ListOf:
 
 @record(frozen=True)
 class Record:
-    """A structured array (`ndim` > 0) or one of its records: inactive data, fields by name."""
+    """A structured array (`ndim` > 0) or one of its records.  It carries no derivatives.
+    `fields` are pairs of a name and a dtype."""
 
     fields: tuple[tuple[str, str], ...]
     shape: tuple[Dim, ...]
@@ -136,9 +137,10 @@ class Rng:
 Type = Scalar | Array | ListOf | Record | Rng
 
 COMPLEX = ("complex128", "complex64")
-# Axes are loops inside each other: more of them take minutes to compile, and nobody has them.
+# The largest rank of an array.  Each axis becomes one level of a loop nest.  Deeper nests take
+# minutes to compile and do not occur in practice.
 MAX_RANK = 16
-# What derivatives are taken of: real numbers, and complex ones, which are pairs of them.
+# The differentiable dtypes.  A complex number is differentiated as a pair of real ones.
 FLOATS = ("float64", "float32", "float16", *COMPLEX)
 
 
@@ -151,7 +153,7 @@ def is_complex(type_: Type) -> bool:
 
 
 def real_dtype(dtype: str) -> str:
-    """The dtype of the parts of a complex number; of other numbers their own."""
+    """The dtype of the real and imaginary parts of a complex dtype; any other dtype itself."""
     return {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
 
 
@@ -160,7 +162,7 @@ def real_dtype(dtype: str) -> str:
 
 @record(frozen=True)
 class Span:
-    """Lines count from 1 and columns from 0, in the user's file."""
+    """A range of the user's file.  Lines count from 1 and columns from 0."""
 
     file: str
     line: int
@@ -171,12 +173,14 @@ class Span:
 
 @record(frozen=True)
 class Origin:
-    """Where a statement comes from: the expression, its whole source statement (for a
-    compound statement the header only), and the inlined call it belongs to, outermost
-    first, as `layers.py:88 Dense.call` (empty for the user's own function), with the places
-    of these calls.  `sweep` is 0 for the user's own statements and n for those of the n-th
-    adjoint sweep; `tangent` marks those that compute tangents, `batched` those that the batch
-    pass has changed."""
+    """The source location of a statement.
+
+    `span` is the expression and `stmt` its whole source statement (of a compound statement the
+    header only).  `frame` is the chain of inlined calls, outermost first, each as
+    `layers.py:88 Dense.call` (empty for the user's own function); `calls` are the locations of
+    these calls.  `sweep` is 0 for the user's own statements and n for those of the n-th adjoint
+    sweep.  `tangent` marks statements that compute tangents, `batched` those that a pass such
+    as batching has changed."""
 
     span: Span
     stmt: Span
@@ -188,7 +192,8 @@ class Origin:
 
     @property
     def as_written(self) -> bool:
-        """Whether the statement belongs to one of the user's own and says what that says."""
+        """True if the statement is in the user's own function and still does what its source
+        text says."""
         return not (self.frame or self.sweep or self.batched)
 
 
@@ -197,7 +202,7 @@ class Origin:
 
 @record(frozen=True)
 class Var:
-    """A named value.  `user` is the user's own name for it, empty for a temporary."""
+    """A named value.  `user` is its name in the user's program, empty for a temporary."""
 
     name: str
     type: Type = field(compare=False)
@@ -206,7 +211,7 @@ class Var:
 
 @record(frozen=True)
 class Const:
-    """A number or bool known to the compiler."""
+    """A compile-time constant: a number or a bool.  `sign` makes 0.0 and -0.0 unequal."""
 
     value: Any
     type: Scalar
@@ -217,7 +222,7 @@ class Const:
 
 
 def zero_sign(value: Any) -> str:
-    """What tells 0.0 from -0.0, which are equal and still different numbers."""
+    """A key that distinguishes 0.0 from -0.0, which compare equal in Python."""
     return "" if isinstance(value, int) or value != 0 else str(value)
 
 
@@ -229,7 +234,7 @@ Operand = Var | Const
 
 @record(frozen=True)
 class Op:
-    """One operation; `transforms.rules` says what each name means."""
+    """One operation.  `ir/op_registry.py` holds the `Rule` of each name; `rules/` defines them."""
 
     name: str
     args: tuple[Operand, ...] = ()
@@ -246,8 +251,8 @@ class Assign:
 @record
 class Call:
     """Binds `targets` to the results of another function of the module, which writes to none
-    of its parameters.  `keep` says that it may raise or print: it runs even if nobody reads
-    its targets."""
+    of its parameters.  `keep` marks a call with side effects (an error or a print): dead code
+    elimination keeps it even if no target is read."""
 
     targets: list[Var]
     function: str
@@ -258,10 +263,12 @@ class Call:
 
 @record
 class Draw:
-    """What `method` of the generator `rng` yields, or of NumPy's own legacy generator if there
-    is none: a number, or an array of `size` if that is given.  It runs exactly once where it
-    stands, whether or not anybody reads its target, since what is drawn later depends on it.
-    The two methods "default_rng" and "seed" make and seed a generator."""
+    """A random draw: the result of `method` of the generator `rng`, or of NumPy's legacy
+    generator if `rng` is None.  It is a scalar, or an array of `size` if that is given.
+
+    A draw has a side effect: it changes the state on which later draws depend.  It runs exactly
+    once, in program order, even if its target is not read.  The two methods "default_rng" and
+    "seed" create and seed a generator."""
 
     targets: list[Var]
     rng: Operand | None
@@ -273,10 +280,12 @@ class Draw:
 
 @record
 class Custom:
-    """Binds `targets` to `values`, whose derivative by `inputs` is the one given here, whatever
-    the values are computed from.  `pullback` is a function of `captured` and of one adjoint per
-    target, and yields one adjoint per input.  When all is differentiated, `custom.settle`
-    leaves the values."""
+    """Binds `targets` to `values` with a custom derivative (as `jax.custom_vjp`).
+
+    The derivative with respect to `inputs` is the one given here, regardless of how the values
+    are computed.  `pullback` is a function of `captured` and of one adjoint per target; it
+    yields one adjoint per input.  After the last differentiation, `settle` in
+    `autodiff/custom_derivative.py` replaces the statement with its values."""
 
     targets: list[Var]
     values: tuple[Operand, ...]
@@ -288,8 +297,9 @@ class Custom:
 
 @record(frozen=True)
 class Slot:
-    """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
-    slot runs in the mirror of the loop nest its `Save` runs in, so that the two pair up."""
+    """A tape slot: one saved value per iteration of the loop nest that holds its `Save`.  The
+    `restore` of a slot runs in the mirror of that loop nest, so each instance of the `Save`
+    matches one instance of the `restore`."""
 
     name: str
     type: Type = field(compare=False)
@@ -320,8 +330,9 @@ class If:
 
 @record
 class Carried:
-    """A loop-carried value: `phi` in the body is `init` at first and then the `next` of the
-    iteration before; `result` after the loop is the last `next`, or `init`."""
+    """A loop-carried value.  In the body `phi` is `init` in the first iteration and the `next`
+    of the previous iteration afterwards.  After the loop `result` is the last `next`, or `init`
+    if no iteration ran."""
 
     phi: Var
     init: Operand
@@ -331,8 +342,8 @@ class Carried:
 
 @record(frozen=True)
 class Budget:
-    """What the adjoint sweep may keep of a loop that it computes again: `amount` states, or as
-    many as fit into `amount` bytes."""
+    """The checkpoint budget of a loop whose iterations the adjoint sweep recomputes: at most
+    `amount` snapshots of the state, or as many as fit into `amount` bytes."""
 
     amount: Operand
     in_bytes: bool = False
@@ -340,11 +351,13 @@ class Budget:
 
 @record
 class For:
-    """`index` takes start, start + step, … (`count` of them where given, else up to `stop`),
-    in the opposite order if `reverse`.  The loop ends early after an iteration in which
-    `until` is true.  `trips` is the number of iterations that ran.  `label` names the loop;
-    `mirror` is the label of the forward loop that this loop runs backwards.  A loop with a
-    `budget`, which has no `until`, is differentiated by `autodiff/revolve.py`."""
+    """A counted loop.
+
+    `index` takes start, start + step, … (`count` values where given, else up to `stop`), in
+    the opposite order if `reverse`.  The loop exits after an iteration in which `until` is
+    true.  `trips` is the number of iterations that ran.  `label` names the loop; `mirror` is
+    the label of the forward loop that this loop runs backwards.  A loop with a `budget`, which
+    has no `until`, is differentiated by `autodiff/revolve.py`."""
 
     index: Var
     start: Operand
@@ -365,7 +378,8 @@ class For:
 
 @record
 class While:
-    """Runs `test`, and `body` while `cond` holds; ends early after `until`, as For does."""
+    """Runs `test`, then `body` while `cond` holds.  It exits after an iteration in which `until`
+    is true, as `For` does."""
 
     test: Block
     cond: Operand
@@ -379,8 +393,9 @@ class While:
 
 @record
 class Raise:
-    """`message` is texts and operands, as an f-string has them; a pair is an operand and its
-    format.  `check` marks an error that NumPy or Python would raise by itself."""
+    """Raises `exception`.  `message` is a sequence of strings and operands, as the parts of an
+    f-string; a pair is an operand and its format.  `check` marks an error that NumPy or Python
+    itself would raise."""
 
     exception: str
     message: tuple[Any, ...] = ()
@@ -390,8 +405,8 @@ class Raise:
 
 @record
 class Print:
-    """`parts` are the arguments of print: texts and operands; a tuple is an f-string, in
-    which a pair is an operand and its format."""
+    """A call of print.  `parts` are its arguments: strings and operands; a tuple is an f-string,
+    in which a pair is an operand and its format."""
 
     parts: tuple[Any, ...]
     sep: str = " "
@@ -401,8 +416,8 @@ class Print:
 
 @record
 class Store:
-    """Memory form only: writes `value` into `array` in place, at `path` (see `update`).
-    `add` accumulates, with repeated indices counted as often as they occur."""
+    """Memory form only: stores `value` into `array` in place, at `path` (see `update`).
+    `add` accumulates; a repeated index accumulates once per occurrence."""
 
     array: Var
     value: Operand
@@ -415,7 +430,7 @@ class Store:
 @record
 class Push:
     """Memory form only: appends `value` to a list or stack, which may keep a reference to
-    it.  The operation `pop` (args: the stack) takes the last one off again."""
+    it.  The operation `pop` (args: the stack) removes the last element and yields it."""
 
     stack: Var
     value: Operand
@@ -428,8 +443,11 @@ Block = list[Stmt]
 
 @record
 class Function:
-    """`effects` are (parameter, value): what the parameter's array must hold on return.
-    `source` is the user's text (`transforms.read.Source`), for the writer and messages."""
+    """A function in value form or memory form.
+
+    `effects` are pairs (parameter, value): the contents that the parameter's array must have on
+    return.  `source` is the user's text (`Source` in `frontend/source.py`), for the writer and
+    for messages.  `notes` are annotations of the passes, by name."""
 
     name: str
     params: list[Var]
@@ -454,9 +472,9 @@ class Module:
         return Module({function.name: function, **functions}, function.name)
 
     def map(self, f: Callable[[Function, Any], Function], facts: Any = None) -> Module:
-        """`f(function, facts)` of the entry, with `facts`, and of every function that it
-        calls, directly or not, with that function's own (`notes["facts"]`).  The others,
-        which nobody calls any more, are dropped."""
+        """The module with `f(function, facts)` applied to every reachable function.  The entry
+        gets `facts`; each function that it calls, directly or indirectly, gets its own
+        (`notes["facts"]`).  Unreachable functions are dropped."""
         main = f(self.main, facts)
         done = {main.name: main}
         todo = list(calls_in(main.body))
@@ -469,16 +487,16 @@ class Module:
         return Module(done, main.name)
 
 
-# ---------------------------------------------------------------- walking
+# ---------------------------------------------------------------- traversal
 
 
 def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
-    """The blocks directly inside a statement."""
+    """The blocks directly nested in a statement."""
     find = _BLOCKS.get(type(stmt))
     return find(stmt) if find else ()
 
 
-# Asked for more often than anything else.
+# Dispatch by type: `blocks_of` is the most frequently called function of the compiler.
 _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
     If: lambda stmt: (stmt.then, stmt.orelse),
     For: lambda stmt: (stmt.body,),
@@ -487,7 +505,7 @@ _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
 
 
 def map_blocks(stmt: Stmt, f: Callable[[Block], Block]) -> Stmt:
-    """The statement with the blocks directly inside it replaced."""
+    """The statement with `f` applied to each block directly nested in it."""
     if isinstance(stmt, If):
         return replace(stmt, then=f(stmt.then), orelse=f(stmt.orelse))
     if isinstance(stmt, For):
@@ -498,7 +516,7 @@ def map_blocks(stmt: Stmt, f: Callable[[Block], Block]) -> Stmt:
 
 
 def walk(block: Block) -> Iterator[Stmt]:
-    """Every statement, outer before inner, in order."""
+    """All statements, nested ones included, in pre-order."""
     for stmt in block:
         yield stmt
         if type(stmt) in _BLOCKS:
@@ -512,8 +530,8 @@ def calls_in(block: Block) -> Iterator[str]:
 
 
 def operands_of(stmt: Stmt) -> Iterator[Operand]:
-    """What a statement itself reads, not counting nested blocks; phi and carried inputs
-    are included."""
+    """The operands that a statement itself reads.  Nested blocks are excluded; the inputs of
+    phis and carried values are included."""
     if isinstance(stmt, Assign):
         yield from stmt.op.args
     elif isinstance(stmt, Call):

@@ -1,9 +1,9 @@
-"""What each operation means: one `Rule` per operation, declared once.
+"""The operation registry: one `Rule` per operation.
 
-A rule serves type inference, reverse and forward mode, lowering, the writer and the
-generated documentation.  The modules of this package fill `RULES` and `SURFACES` when
-imported.  A *surface* is what the user writes (`numpy.sum`, `ndarray.sum`, `math.exp`);
-it builds operations.
+A rule serves type inference, reverse and forward mode, batching, lowering, the writer and the
+generated documentation.  The modules of `rules/` fill `RULES` and `SURFACES` when imported.  A
+*surface* is a function of the user's API (`numpy.sum`, `ndarray.sum`, `math.exp`); its
+implementation here builds operations.
 """
 
 from __future__ import annotations
@@ -17,22 +17,29 @@ from .record import record
 
 @record
 class Rule:
-    """One operation.
+    """The semantics of one operation.
 
-    infer(b, types, attrs, operands) -> Type   the result's type; `b` is the Builder (dims,
-                                       checks)
-    evaluate(*values, **attrs)         the meaning, in NumPy; a test and folding oracle
-    text(args, attrs, types) -> (str, int)   readable Python for the operands' texts (pairs
-                                       too) and types, and its precedence (`precedence.py`)
-    partials(*xs, out) -> partial(s)   elementwise rules only: ordinary NumPy code pullback(b, g,
-    out, args, attrs, wanted) -> {position: contribution} pushforward(b, dots, out, args, attrs) ->
-    tangent   (`dots[i]` is None if inactive) batching(mapped) -> value          the operation for
-    many elements at once; see `rules/batching_rules.py`
+    infer(b, types, attrs, operands) -> Type
+        The type of the result.  `b` is the Builder, for dims and checks.
+    evaluate(*values, **attrs)
+        A reference implementation in NumPy, for tests and constant folding.
+    text(args, attrs, types) -> (str, int)
+        Readable Python and its precedence (`precedence.py`), from the operands' texts (also
+        pairs) and types.
+    partials(*xs, out) -> partial(s)
+        Elementwise rules only: the partial derivatives, as ordinary NumPy code.
+    pullback(b, g, out, args, attrs, wanted) -> {position: contribution}
+        Reverse mode.
+    pushforward(b, dots, out, args, attrs) -> tangent
+        Forward mode.  `dots[i]` is None if operand i is inactive.
+    batching(mapped) -> value
+        The operation for many elements at once; see `rules/batching_rules.py`.
 
-    `kind` drives lowering: "elementwise", "reduce", "scan", "contract", "view", "index",
+    `kind` selects the lowering: "elementwise", "reduce", "scan", "contract", "view", "index",
     "update", "create", "join", "list", "query" (sizes and the like), "opaque".
-    `differentiable` are the positions that carry derivatives; `singular` makes products
-    with the partials strong (0 where the cotangent is 0, even if the partial is inf)."""
+    `differentiable` are the operand positions that carry derivatives (None: all).  `singular`
+    selects `strong_mul` for products with the partials: 0 where the cotangent is 0, even if the
+    partial is inf."""
 
     name: str
     kind: str
@@ -51,12 +58,13 @@ class Rule:
 
 @record(frozen=True)
 class Accumulate:
-    """A contribution to an adjoint that touches a part of it only.  A pullback may return it
-    in place of a value: x_bar = update_add(x_bar or zeros_like(x), value, *operands; path).
-    Positions in `path` count in the arguments of `update_add`: the first operand is 2.
+    """A contribution to a part of an adjoint (a scatter-add).  A pullback may return it in place
+    of a value: x_bar = update_add(x_bar or zeros_like(x), value, *operands; path).
+    Positions in `path` index the arguments of `update_add`: the first operand is 2.
 
     A path of one step ("list", p) is element `p` of a list: it is replaced by its sum with
-    `value` (`list_set` in `list_zeros_like(x)`).  `rules.update.accumulate` does either."""
+    `value` (`list_set` in `list_zeros_like(x)`).  `accumulate` in `rules/internal/update.py`
+    emits either."""
 
     value: Any
     path: tuple[Any, ...]
@@ -64,7 +72,7 @@ class Accumulate:
 
 
 class NeedStatic(Exception):
-    """A surface met a run-time value where it must know the value while compiling."""
+    """A surface function got a run-time value where it needs a compile-time constant."""
 
     def __init__(self, sym: Any, what: str) -> None:
         self.sym, self.what = sym, what
@@ -82,8 +90,8 @@ def register(rule: Rule) -> Rule:
 
 
 def surface(*paths: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares how `numpy.sum(x, axis)` and its kind become operations.  The function takes
-    the builder, then exactly the parameters of the NumPy function."""
+    """Register a function that translates calls of `paths`, such as `numpy.sum(x, axis)`, into
+    operations.  It takes the builder, then exactly the parameters of the NumPy function."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         for path in paths:

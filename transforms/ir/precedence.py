@@ -1,6 +1,6 @@
-"""How tightly Python's expressions bind, so that emitted text has no needless parentheses.
+"""Operator precedence of Python expressions, so that emitted text has no redundant parentheses.
 
-A text is a pair (source, precedence); a larger precedence binds tighter."""
+A `Text` is a pair (source, precedence); a larger precedence binds tighter."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ Text = tuple[str, int]
 
 
 def wrap(text: Text, minimum: int) -> str:
-    """The source, in parentheses unless it binds at least as tightly as `minimum`."""
+    """The source, in parentheses if its precedence is below `minimum`."""
     source, precedence = text
     return source if precedence >= minimum else f"({source})"

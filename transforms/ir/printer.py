@@ -1,4 +1,4 @@
-"""The IR as compact, Python-like text: for tests and for looking at what a pass did."""
+"""Print the IR as compact, Python-like text, for tests and for inspecting the passes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _SHORT = {"float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int
 
 
 def show(program: Module | Function, types: bool = True) -> str:
-    """One line per statement; `types` adds the type of each parameter and target.  Of a
-    module the functions that are called come first."""
+    """The text of a program, one line per statement.  `types` adds the type of each parameter
+    and target.  In a module, callees come before the entry."""
     if isinstance(program, Module):
         return "\n\n".join(show(f, types) for f in reversed(program.functions.values()))
     function = program
-    w = _Shower(types)
+    w = _Printer(types)
     params = ", ".join(w.target(p) for p in function.params)
     w.line(0, f"def {function.name}({params}):")
     for stmt in function.body:
@@ -81,8 +81,8 @@ def operation(op: Op) -> str:
     if op.name == "index":
         return operand(op.args[0]) + _subscript(op.attrs["items"], op.args)
     if op.name in ("update", "update_add"):
-        place = operand(op.args[0]) + _steps(op.attrs["path"], op.args)
-        return f"{op.name}({place}, {operand(op.args[1])})"
+        region = operand(op.args[0]) + _steps(op.attrs["path"], op.args)
+        return f"{op.name}({region}, {operand(op.args[1])})"
     parts = [operand(a) for a in op.args]
     parts += [f"{k}={_attr(v)}" for k, v in sorted(op.attrs.items())]
     return f"{op.name}({', '.join(parts)})"
@@ -93,7 +93,7 @@ def _attr(value: Any) -> str:
 
 
 def _subscript(items: Any, args: Any) -> str:
-    """An index as Python writes it; its entries say at which positions of `args` to look."""
+    """An index in Python syntax.  The entries of `items` hold positions in `args`."""
 
     def at(position: int | None) -> str:
         return "" if position is None else operand(args[position])
@@ -109,13 +109,13 @@ def _subscript(items: Any, args: Any) -> str:
 
 
 def _steps(path: Any, args: Any) -> str:
-    """The region of an array that a path selects, step by step."""
+    """The steps of a path, each as a subscript or an attribute."""
     return "".join(
         _subscript(what, args) if step == "index" else f".{step}{what}" for step, what in path
     )
 
 
-class _Shower:
+class _Printer:
     def __init__(self, types: bool) -> None:
         self.types = types
         self.lines: list[str] = []
@@ -160,8 +160,8 @@ class _Shower:
             parts = [operand(p) if isinstance(p, (Var, Const)) else repr(p) for p in s.parts]
             self.line(depth, f"print({', '.join(parts)})")
         elif isinstance(s, Store):
-            place = s.array.name + _steps(s.path, (s.array, s.value, *s.operands))
-            self.line(depth, f"{place} {'+=' if s.add else '='} {operand(s.value)}")
+            region = s.array.name + _steps(s.path, (s.array, s.value, *s.operands))
+            self.line(depth, f"{region} {'+=' if s.add else '='} {operand(s.value)}")
 
     def branch(self, s: If, depth: int) -> None:
         self.line(depth, f"if {operand(s.cond)}:")

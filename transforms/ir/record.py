@@ -1,9 +1,10 @@
-"""Classes of plain fields, made quickly.
+"""Dataclasses with a low import cost.
 
-A `record` is a dataclass, of which Python would compile half a dozen methods when its module is
-imported, in half a millisecond; there are hundreds, most of which a process never makes one of.
-Here all share the same methods but for `__init__`, which is compiled when it is first called.
-That a record is frozen, the type checker sees to: making one would else take three times as long.
+For each dataclass, Python compiles half a dozen methods when the module is imported, which takes
+half a millisecond.  The compiler has hundreds of such classes, and a process creates no instance
+of most of them.  Here all records share the same methods except `__init__`, which is compiled at
+its first call.  Only the type checker enforces that a record is frozen: a check at run time would
+make construction three times as slow.
 """
 
 from __future__ import annotations
@@ -22,32 +23,33 @@ if TYPE_CHECKING:
 else:
 
     def record(cls: Any = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
-        """As `dataclasses.dataclass`, which also knows the fields of the class."""
+        """As `dataclasses.dataclass`.  `dataclasses.fields` works on the class."""
         if cls is None:
-            return lambda cls: _made(cls, frozen, eq)
-        return _made(cls, frozen, eq)
+            return lambda cls: _make_record(cls, frozen, eq)
+        return _make_record(cls, frozen, eq)
 
     def replace(thing: Any, /, **changes: Any) -> Any:
         """As `dataclasses.replace`."""
         cls = type(thing)
-        names = _names.get(cls)
+        names = _init_fields.get(cls)
         if names is None:
-            names = _names[cls] = [f.name for f in fields(cls) if f.init]
+            names = _init_fields[cls] = [f.name for f in fields(cls) if f.init]
         values = [changes.pop(n) if n in changes else getattr(thing, n) for n in names]
         if changes:
             raise TypeError(f"{cls.__name__} has no fields {[*changes]}")
         return cls(*values)
 
 
-_names: dict[type, list[str]] = {}
+# By class: the names of the fields that `__init__` takes.
+_init_fields: dict[type, list[str]] = {}
 
 
-def _made(cls: Any, frozen: bool, eq: bool) -> Any:
+def _make_record(cls: Any, frozen: bool, eq: bool) -> Any:
     own = vars(cls)
-    cls.__doc__ = cls.__doc__ or cls.__name__  # else Python would write one, which takes long
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` computes one, which is slow
     dataclass(init=False, repr=False, eq=False)(cls)
     parts = fields(cls)
-    cls.__init__ = _first_call(cls)
+    cls.__init__ = _lazy_init(cls)
     if "__repr__" not in own:
         cls.__repr__ = _repr([f.name for f in parts if f.repr])
     if eq:
@@ -60,7 +62,9 @@ def _made(cls: Any, frozen: bool, eq: bool) -> Any:
     return cls
 
 
-def _first_call(cls: Any) -> Any:
+def _lazy_init(cls: Any) -> Any:
+    """An `__init__` that compiles the real one at the first call and replaces itself with it."""
+
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         cls.__init__ = _init(cls)
         cls.__init__(self, *args, **kwargs)
@@ -69,6 +73,7 @@ def _first_call(cls: Any) -> Any:
 
 
 def _init(cls: Any) -> Any:
+    """The compiled `__init__` of a record."""
     space: dict[str, Any] = {"_MISSING": MISSING}
     parameters, lines = ["self"], []
     for f in fields(cls):
@@ -80,7 +85,7 @@ def _init(cls: Any) -> Any:
                 parameters.append(f"{f.name}=_MISSING")
                 value = f"{value} if {f.name} is _MISSING else {f.name}"
         elif not f.init:
-            continue  # the default is found in the class
+            continue  # the default is an attribute of the class
         else:
             parameters.append(_parameter(f, space))
         lines.append(f"self.{f.name} = {value}")

@@ -1,4 +1,4 @@
-"""Where the values of a function live: its blocks as a tree of scopes.
+"""The scope tree of a function: one scope per block, and the scope of each value.
 
 The test and the body of a `While` are one scope, since the test's values are visible in the
 body.  Loop phis and the index belong to the body.
@@ -12,7 +12,6 @@ from .nodes import (
     Array,
     Assign,
     Block,
-    Carried,
     For,
     Function,
     If,
@@ -34,15 +33,15 @@ from .symbolic_dims import Atom, Dim, Facts
 
 @record(eq=False)
 class Scope:
-    """A block; `stmt` is the statement that holds it and `branch` says where ("then",
-    "orelse", "body"); the function's own block has neither."""
+    """The scope of a block.  `stmt` is the statement that holds the block and `branch` is the
+    block's role there ("then", "orelse", "body").  The top-level block has neither."""
 
     parent: Scope | None = None
     stmt: If | For | While | None = None
     branch: str = ""
 
     def chain(self) -> Iterator[Scope]:
-        """This scope and those around it, innermost first."""
+        """This scope and its ancestors, innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -52,7 +51,8 @@ class Scope:
         return any(s is other for s in self.chain())
 
     def loops(self, below: Scope | None = None) -> list[For | While]:
-        """The loops around this scope, outermost first, up to the scope `below`."""
+        """The loops that enclose this scope, outermost first; those around `below` and its own
+        loop are excluded."""
         found = []
         for scope in self.chain():
             if scope is below:
@@ -63,7 +63,7 @@ class Scope:
 
 
 class Scopes:
-    """The scope of each value, its `Var`, and the statement that binds it."""
+    """By name of a value: its scope (`home`), its `Var` and the statement that binds it."""
 
     def __init__(self, function: Function) -> None:
         self.top = Scope()
@@ -82,11 +82,11 @@ class Scopes:
         return self._inner[id(stmt), branch]
 
     def holder(self, stmt: Stmt) -> Scope:
-        """The scope of the block in which a statement stands."""
+        """The scope of the block that contains a statement."""
         return self._holder[id(stmt)]
 
     def add(self, v: Var, scope: Scope, stmt: Stmt | None) -> None:
-        """Notes a value bound in `scope` by `stmt` (a parameter has none)."""
+        """Record a value bound in `scope` by `stmt` (None for a parameter)."""
         self.home[v.name], self.var[v.name] = scope, v
         if stmt is not None:
             self.binder[v.name] = stmt
@@ -111,22 +111,22 @@ class Scopes:
 
 
 def dims_of(x: Operand) -> tuple[Dim, ...]:
-    """The shape of an array; of a scalar or list ()."""
+    """The shape of an array; () for a scalar or a list."""
     return () if isinstance(x.type, ListOf) else x.type.shape
 
 
-class Twins:
-    """Finds values at the function's own level that have the shape of a value elsewhere: for
-    its shape alone a value need not be saved.  `bound` are the names to choose from."""
+class SameShapeValues:
+    """Finds top-level values that have the shape of a nested value.  A value that is needed for
+    its shape only then need not be saved.  `bound` are the candidates, by name (None: all)."""
 
     def __init__(self, scopes: Scopes, facts: Facts, bound: set[str] | None = None) -> None:
         self.scopes, self.facts, self.bound = scopes, facts, bound
 
     def shape(self, v: Var) -> Var | None:
-        """An array of the shape and dtype of `v`."""
+        """A top-level array of the shape and dtype of `v`."""
         assert isinstance(v.type, Array)
         dims = [self.facts.canonical(d) for d in v.type.shape]
-        if not all(self._lasting(d) for d in v.type.shape):
+        if not all(self._is_loop_invariant(d) for d in v.type.shape):
             return None
         for other in self._arrays():
             if other.type.dtype == v.type.dtype and len(dims_of(other)) == len(dims):
@@ -135,8 +135,8 @@ class Twins:
         return None
 
     def axis(self, dim: Dim) -> tuple[Var, int] | None:
-        """An array, and its axis of size `dim`."""
-        if self._lasting(dim):
+        """A top-level array with an axis of size `dim`, and that axis."""
+        if self._is_loop_invariant(dim):
             for other in self._arrays():
                 for axis, d in enumerate(dims_of(other)):
                     if self.facts.known_equal(d, dim):
@@ -149,14 +149,14 @@ class Twins:
                 if isinstance(self.scopes.var[name].type, Array):
                     yield self.scopes.var[name]
 
-    def _lasting(self, dim: Dim) -> bool:
-        """Whether a dim means the same everywhere: none of its symbols is born in a loop."""
+    def _is_loop_invariant(self, dim: Dim) -> bool:
+        """True if all symbols of a dim are bound at top level, so that it has one value."""
         bases = (s.split(".")[0] for s in dim.symbols if not isinstance(s, Atom))
         return all(self.scopes.home.get(base) is self.scopes.top for base in bases)
 
 
 def names_of(function: Function) -> Iterator[str]:
-    """Every name in use: values, slots and labels."""
+    """All names in use: values, slots and labels."""
     yield from (p.name for p in function.params)
     for stmt in walk(function.body):
         yield from (v.name for v in targets_of(stmt))
@@ -168,8 +168,8 @@ def names_of(function: Function) -> Iterator[str]:
 
 
 def overwritten(function: Function) -> set[str]:
-    """Arrays whose memory a later version may take over: reading them afterwards would cost
-    a copy.  Parameters that the function does not write keep theirs."""
+    """The arrays whose buffer a later version may reuse: a read after that would require a
+    copy.  Parameters that the function does not write are never overwritten."""
     found: set[str] = set()
     for stmt in walk(function.body):
         inputs: list[Operand] = []
@@ -178,15 +178,15 @@ def overwritten(function: Function) -> set[str]:
         elif isinstance(stmt, If):
             inputs = [x for p in stmt.phis for x in (p.then_value, p.else_value)]
         elif isinstance(stmt, (For, While)):
-            inputs = [x for c in stmt.carried for x in _passed_on(c)]
+            inputs = [x for c in stmt.carried for x in (c.init, c.next, c.phi)]
         found |= {x.name for x in inputs if isinstance(x, Var)}
     written = {p.name for p, value in function.effects if value != p}
     return found - {p.name for p in function.params if p.name not in written}
 
 
 def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
-    """Whether an array, and what it is a view of, keeps its memory to the end; `lost` are
-    those that do not."""
+    """True if an array, and every array that it is a view of, is never overwritten.  `lost` are
+    the arrays that may be (`overwritten`)."""
     while x.name not in lost:
         op = definitions.get(x.name)
         views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
@@ -196,8 +196,5 @@ def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
     return False
 
 
+# The operations that yield a new version of their first operand.
 _UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
-
-
-def _passed_on(c: Carried) -> tuple[Operand, ...]:
-    return (c.init, c.next, c.phi)

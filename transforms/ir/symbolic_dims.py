@@ -1,13 +1,13 @@
-"""Symbolic sizes: polynomials over named integers, and what is known about them.
+"""Symbolic sizes: polynomials over named integers, with equalities, bounds and guards.
 
 A symbol is the size of an argument's axis (`x.0`), an integer value of the program (its
-SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes of
-arguments are never baked in, those of Variables may be: two dims that meet are *related*
-(equal, or one of them is 1), and where the relation is read off the arguments at hand it is
-recorded as a guard.
+SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes of arguments
+stay symbolic; those of Variables may be constants.  Two dims that are broadcast together are
+*related* (equal, or one of them is 1).  Where the relation is read off the actual arguments it
+is recorded as a guard.
 
-What is no polynomial is an `Atom`: a symbol that stands for an expression of other dims
-(`max(x.0 - 2, 0)`, the length of `x[1:-1]`, of `x[:-2]` and of `x[2:]` alike).
+An expression that is not a polynomial is an `Atom`: a symbol for an expression of other dims
+(`max(x.0 - 2, 0)` is the length of each of `x[1:-1]`, `x[:-2]` and `x[2:]`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Monomial = tuple[str, ...]
 
 
 class Atom(str):
-    """A symbol with an inside; its text, a Python expression, is its identity.
+    """A symbol for a non-polynomial expression.  Its text, a Python expression, is its identity.
 
-    `op` and `parts`: "max0" (d), "floordiv" and "remainder" (d, by), "len" (n, start, stop,
-    step; None where a slice leaves it out) and "count" (the symbol of a boolean mask)."""
+    `op` is the operation and `parts` are its operands: "max0" (d), "floordiv" and "remainder"
+    (d, by), "len" (n, start, stop, step; None where a slice omits it) and "count" (the symbol
+    of a boolean mask)."""
 
     op: str
     parts: tuple[Dim | None, ...]
@@ -60,7 +61,7 @@ class Dim:
 
     @property
     def symbols(self) -> set[str]:
-        """The values this dim depends on: of an atom, those inside."""
+        """The plain symbols this dim depends on, including those in the operands of its atoms."""
         return {s for s in self._occurring if not isinstance(s, Atom)}
 
     @property
@@ -73,7 +74,7 @@ class Dim:
 
     @property
     def symbol(self) -> str | None:
-        """What this dim is, if it is one plain symbol."""
+        """The symbol, if this dim is a single plain symbol; otherwise None."""
         if len(self.terms) == 1 and not self.const:
             (monomial, k) = self.terms[0]
             if k == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
@@ -82,7 +83,7 @@ class Dim:
 
     @property
     def is_size(self) -> bool:
-        """True only if the value cannot be negative."""
+        """True only if the value is provably nonnegative."""
         return self.const >= 0 and all(
             k > 0 and all(symbol_is_size(s) for s in monomial) for monomial, k in self.terms
         )
@@ -115,7 +116,7 @@ class Dim:
         if not self.terms:
             return self
         symbol = self.symbol
-        if symbol is not None:  # as most are
+        if symbol is not None:  # fast path: the most common case
             return Dim.of(values[symbol]) if symbol in values else self
         if not (self._occurring & values.keys()):
             return self
@@ -144,10 +145,10 @@ def _dim(terms: dict[Monomial, int], const: int) -> Dim:
 
 
 def symbol_is_size(symbol: str) -> bool:
-    """True only if the symbol's value cannot be negative."""
+    """True only if the symbol's value is provably nonnegative."""
     if isinstance(symbol, Atom):
-        judged = {"floordiv": symbol.parts, "remainder": symbol.parts[1:]}.get(symbol.op, ())
-        return all(p is not None and p.is_size for p in judged)
+        deciding = {"floordiv": symbol.parts, "remainder": symbol.parts[1:]}.get(symbol.op, ())
+        return all(p is not None and p.is_size for p in deciding)
     name, _, axis = symbol.rpartition(".")
     return name.isidentifier() and axis.isdigit()
 
@@ -163,13 +164,13 @@ def max0(dim: Dim) -> Dim:
         (monomial, k), *_ = dim.terms
         inner = monomial[0] if len(monomial) == 1 and k == 1 else None
         if isinstance(inner, Atom) and inner.op == "max0" and inner.parts[0] is not None:
-            # max(max(d, 0) - c, 0) is max(d - c, 0): slices of slices have one length.
+            # max(max(d, 0) - c, 0) is max(d - c, 0): a canonical length for slices of slices.
             return max0(inner.parts[0] + dim.const)
     return dim if dim.is_size else Atom.make(f"max({dim}, 0)", "max0", dim)
 
 
 def floordiv(dim: Dim, by: Dim) -> Dim:
-    """dim // by, exact where the polynomials divide; `by` is taken not to be 0."""
+    """dim // by, a polynomial where the division is exact.  Assumes that `by` is not 0."""
     if dim.is_const and by.is_const and by.const:
         return Dim.of(dim.const // by.const)
     if by.is_const and by.const:
@@ -198,7 +199,7 @@ def floordiv(dim: Dim, by: Dim) -> Dim:
 
 
 def remainder(dim: Dim, by: Dim) -> Dim:
-    """dim % by; `by` is taken not to be 0."""
+    """dim % by.  Assumes that `by` is not 0."""
     if dim.is_const and by.is_const and by.const:
         return Dim.of(dim.const % by.const)
     return Atom.make(f"({dim}) % ({by})", "remainder", dim, by)
@@ -211,11 +212,11 @@ def slice_length(
     step: Dim | None = None,
     facts: Facts | None = None,
 ) -> Dim:
-    """The length of `x[start:stop:step]` for an axis of size n, for every n >= 0; with `facts`, for
-    all that they allow."""
+    """The length of `x[start:stop:step]` for an axis of size n.  The result holds for every
+    n >= 0; with `facts`, for every n that they admit."""
     step = Dim.of(1) if step is None else step
     if step.is_const and step.const > 0:
-        start, stop = _bound(n, start), _bound(n, stop)
+        start, stop = _bound_from_end(n, start), _bound_from_end(n, stop)
     if step.is_const and step.const == 0:
         return Dim.of(0)
     if all(d is None or d.is_const for d in (n, start, stop, step)):
@@ -235,9 +236,9 @@ def slice_length(
     return Atom.make(f"len(range({n})[{':'.join(texts)}])", "len", n, start, stop, step)
 
 
-def _bound(n: Dim, bound: Dim | None) -> Dim | None:
-    """A bound relative to the end becomes a negative constant: `n - 1` and `n - 2` mean what
-    -1 and -2 mean, even for n < 2 (a larger distance wraps differently)."""
+def _bound_from_end(n: Dim, bound: Dim | None) -> Dim | None:
+    """Normalise a slice bound relative to the end to a negative constant: `n - 1` and `n - 2`
+    are equivalent to -1 and -2, even for n < 2 (a larger distance wraps differently)."""
     if bound is not None and not bound.is_const:
         distance = n - bound
         if distance.is_const and distance.const in (1, 2):
@@ -246,7 +247,7 @@ def _bound(n: Dim, bound: Dim | None) -> Dim | None:
 
 
 def _dense_length(n: Dim, start: Dim | None, stop: Dim | None) -> Dim | None:
-    """The length of x[start:stop]; None if no closed form is known to hold for every n."""
+    """The length of x[start:stop]; None if no closed form provably holds for every n."""
     start = Dim.of(0) if start is None else start
     stop = n if stop is None else stop
     if start.is_size and (stop - start).is_size and (n - stop).is_size:
@@ -268,7 +269,8 @@ def _dense_length(n: Dim, start: Dim | None, stop: Dim | None) -> Dim | None:
 
 
 def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) -> Dim | None:
-    """The length of x[start:stop] if loops run through the bounds, which lie inside the axis."""
+    """The length of x[start:stop] whose bounds depend on loop indices, if they stay within the
+    axis for all iterations; otherwise None."""
     start = Dim.of(0) if start is None else start
     stop = n if stop is None else stop
     if not facts.bounds.keys() & (start.symbols | stop.symbols):
@@ -287,16 +289,18 @@ _REBUILD = {
 
 
 def mask_count(mask: Dim) -> Dim:
-    """How many elements of a boolean mask are true; `mask` is the symbol of its value."""
+    """The number of true elements of a boolean mask; `mask` is the symbol of its value."""
     return Atom.make(f"count_nonzero({mask})", "count", mask)
 
 
 @record(frozen=True)
 class Guard:
-    """A fact read off the arguments that the compiled code relies on: `left == right` ("equal"),
-    `left == 1` ("one") or `left != right` ("differ"); or what it was made for: `left < right`
-    ("below") or `left >= right` ("reaches"), where no coefficient on the left is negative.  "least"
-    is `left >= right`, too, as a relation of sizes."""
+    """A precondition of the compiled code that was read off the actual arguments.
+
+    `left == right` ("equal"), `left == 1` ("one"), `left != right` ("differ") and
+    `left >= right` ("least") relate sizes.  `left < right` ("below") and `left >= right`
+    ("reaches") are the amount of work that the code was optimised for; no coefficient on their
+    left side is negative."""
 
     kind: str
     left: Dim
@@ -310,7 +314,7 @@ class Guard:
 
     @property
     def sign(self) -> str:
-        """Python's sign between the two sides."""
+        """The Python comparison operator between the two sides."""
         return {"differ": "!=", "below": "<", "reaches": ">=", "least": ">="}.get(self.kind, "==")
 
     def __str__(self) -> str:
@@ -322,18 +326,18 @@ Snapshot = tuple[list[Guard], dict[str, Dim], "dict[str, tuple[Dim, Dim]]"]
 
 @record
 class Facts:
-    """What is known about dims while compiling one specialisation.
+    """Facts about dims during the compilation of one specialisation.
 
-    `sizes` holds the arguments' sizes where they are at hand (None when compiling for
-    types alone, as inside `@njit`): then nothing is asked and nothing is guarded.  `ints` are
-    the values of integer arguments: no code is made for them, but they tell how much work it is,
-    and whether a size is -1."""
+    `sizes` are the sizes of the actual arguments.  It is None when compiling for types alone, as
+    inside `@njit`; then no relation is read off and no guard is recorded.  `ints` are the values
+    of integer arguments.  Code is not specialised on them; they serve to estimate the amount of
+    work and to decide whether a size is -1."""
 
     sizes: dict[str, int] | None = None
     guards: list[Guard] = field(default_factory=list)
     equals: dict[str, Dim] = field(default_factory=dict)
     ints: dict[str, int] = field(default_factory=dict)
-    # The least and the greatest value of the counters of loops.
+    # By loop index: its minimum and maximum.
     bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict)
 
     def snapshot(self) -> Snapshot:
@@ -350,22 +354,24 @@ class Facts:
         return self.canonical(left) == self.canonical(right)
 
     def relate(self, left: Dim, right: Dim) -> str:
-        """ "equal", "left1", "right1", "mismatch" or "unknown", asking where possible."""
+        """The broadcasting relation of two dims: "equal", "left1", "right1", "mismatch" or
+        "unknown".  If the symbols do not decide, the actual sizes do, under a guard."""
         symbols = not left.is_const and not right.is_const
         left, right = self.canonical(left), self.canonical(right)
         if left == right:
             return "equal"
-        inner = _unwrap(left, right)
+        inner = _differing_parts(left, right)
         if inner is not None and self._size(inner[0]) is not None:
-            # x[1:] meets y[1:]: that x and y have one length says more, and is asked once.
+            # For x[1:] and y[1:], guard the equality of x and y instead: it is stronger and
+            # subsumes later guards.
             if self._size(inner[0]) == self._size(inner[1]):
-                self._guard(Guard("equal", *inner))
+                self._add_guard(Guard("equal", *inner))
                 return "equal"
         one = Dim.of(1)
         a, b = self._size(left), self._size(right)
         if symbols and a == b == 1:
-            # One of them is relied on to be 1, not written so: it meets its like.
-            self._guard(Guard("equal", left, right))
+            # Both are symbols of size 1 (one may already be guarded to be 1): treat as equal.
+            self._add_guard(Guard("equal", left, right))
             return "equal"
         if left == one:
             return "left1"
@@ -376,32 +382,33 @@ class Facts:
         if a is None or b is None:
             return "unknown"
         if a == b:
-            self._guard(Guard("equal", left, right))
+            self._add_guard(Guard("equal", left, right))
             return "equal"
         if a == 1:
-            self._guard(Guard("one", left))
+            self._add_guard(Guard("one", left))
             return "left1"
         if b == 1:
-            self._guard(Guard("one", right))
+            self._add_guard(Guard("one", right))
             return "right1"
         return "mismatch"
 
     def agree(self, left: Dim, right: Dim) -> bool:
-        """Whether two sizes are known to be equal, or are at hand, which is relied on then."""
+        """True if two sizes are provably equal, or if the actual sizes are equal; the latter
+        adds a guard."""
         left, right = self.canonical(left), self.canonical(right)
         if left == right:
             return True
         size = self._size(left)
         if self.sizes is None or size is None or size != self._size(right):
             return False
-        self._guard(Guard("equal", left, right))
+        self._add_guard(Guard("equal", left, right))
         return True
 
     def all_hold(self, dims: list[Dim]) -> bool:
-        """Whether none of these is negative, whatever the counters of loops are: known, or true
-        of the sizes at hand and guarded."""
-        asked: list[Guard] = []
-        for dim in map(self._smallest, dims):
+        """True if all dims are nonnegative for all values of the loop indices: provably, or for
+        the actual sizes, which adds guards."""
+        new: list[Guard] = []
+        for dim in map(self._minimum, dims):
             if dim is None:
                 return False
             if self.not_negative(dim):
@@ -410,22 +417,22 @@ class Facts:
             if size is None or size < 0:
                 return False
             above = Dim(tuple(t for t in dim.terms if t[1] > 0), max(dim.const, 0))
-            asked.append(Guard("least", above, above - dim))
-        self.guards += [g for g in asked if g not in self.guards]
+            new.append(Guard("least", above, above - dim))
+        self.guards += [g for g in new if g not in self.guards]
         return True
 
     def not_negative(self, dim: Dim) -> bool:
-        """Certainly >= 0, by what it is made of or by a guard."""
+        """True if the dim is provably nonnegative, from its terms or from a guard."""
         return is_sum_of_sizes(dim) or any(
             g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
             for g in self.guards
         )
 
     def is_negative(self, dim: Dim) -> bool | None:
-        """Whether an integer is negative, for code that depends on it: known, or asked of the
-        arguments and guarded; None if it cannot be asked."""
+        """True or False if the sign of an integer is provable or follows from the actual
+        arguments, which adds a guard; None if it is unknown."""
         dim = self.canonical(dim)
-        least = self._smallest(dim)
+        least = self._minimum(dim)
         if least is not None and self.not_negative(least):
             return False
         value = dim if self.sizes is None else dim.substitute(self.sizes | self.ints)
@@ -436,9 +443,11 @@ class Facts:
         self.guards += [] if guard in self.guards else [guard]
         return value.const < 0
 
-    def _smallest(self, dim: Dim) -> Dim | None:
-        """The least value over the loops around; None where their counters are not straight in it.
-        Inner loops may be bounded by counters of outer ones."""
+    def _minimum(self, dim: Dim) -> Dim | None:
+        """The minimum over all iterations of the enclosing loops; None if the sign of the
+        coefficient of one of their indices is unknown (see `slope`).  Indices are eliminated
+        from the innermost loop outwards, since the bounds of inner loops may depend on the
+        indices of outer ones."""
         dim = self.canonical(dim)
         for symbol in reversed(self.bounds):
             sign = slope(dim, symbol)
@@ -450,21 +459,25 @@ class Facts:
         return dim
 
     def greatest(self, dim: Dim) -> Dim | None:
-        """The greatest value over the loops around, likewise."""
-        least = self._smallest(Dim.of(0) - dim)
+        """The maximum over all iterations of the enclosing loops; None as for the minimum."""
+        least = self._minimum(Dim.of(0) - dim)
         return None if least is None else Dim.of(0) - least
 
     def is_one(self, dim: Dim) -> bool | None:
-        """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
+        """True or False if the actual size is 1 or not, under a guard; None if it is unknown.
+        For code whose rank depends on it."""
         dim = self.canonical(dim)
         size = self._size(dim)
         if dim.is_const or size is None:
             return None if size is None else size == 1
-        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
+        if size == 1:
+            self._add_guard(Guard("one", dim))
+        else:
+            self.guards.append(Guard("differ", dim))
         return size == 1
 
     def settle(self, dim: Dim, value: int) -> None:
-        """Asks whether a size has a certain value, where it can be asked."""
+        """Record a guard on whether a size equals `value`, where the actual size is available."""
         dim = self.canonical(dim)
         size = self._size(dim)
         if size is None or dim.is_const:
@@ -475,15 +488,15 @@ class Facts:
             self.guards.append(Guard("differ", dim, Dim.of(value)))
 
     def size_of(self, dim: Dim) -> int | None:
-        """The size at hand, where there is one."""
+        """The actual size; None where it is not available."""
         return self._size(self.canonical(dim))
 
     def rely_on_size(self, dim: Dim) -> None:
-        """Takes the size at hand for granted."""
+        """Guard that a dim equals its actual size, and use that size from here on."""
         dim = self.canonical(dim)
         size = self._size(dim)
         if size is not None and not dim.is_const:
-            self._guard(Guard("equal", dim, Dim.of(size)))
+            self._add_guard(Guard("equal", dim, Dim.of(size)))
 
     def _size(self, dim: Dim) -> int | None:
         if self.sizes is None:
@@ -492,14 +505,14 @@ class Facts:
         return value.const if value.is_const else None
 
     def learn(self, symbol: str, size: Dim) -> None:
-        """What a symbol that nothing is known of stands for."""
+        """Define a symbol that has no definition yet: `symbol` equals `size`."""
         size = self.canonical(size)
         if symbol not in self.equals and symbol not in size._occurring:
             self._replace(symbol, size)
 
-    def _guard(self, guard: Guard) -> None:
+    def _add_guard(self, guard: Guard) -> None:
         self.guards.append(guard)
-        # From here on one side stands for the other, so that the question is asked once.
+        # Substitute one side for the other from here on, so that no guard is recorded twice.
         for a, b in ((guard.right, guard.left), (guard.left, guard.right)):
             if (
                 len(a.terms) == 1
@@ -519,8 +532,9 @@ class Facts:
         self.equals[symbol] = by
 
 
-def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
-    """Two atoms that differ in one part only: those parts, without a common constant."""
+def _differing_parts(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
+    """For two atoms that differ in exactly one operand: these two operands, without a common
+    constant term; otherwise None."""
     if not all(len(d.terms) == 1 and not d.const and d.terms[0][1] == 1 for d in (left, right)):
         return None
     a, b = left.terms[0][0], right.terms[0][0]
@@ -537,19 +551,20 @@ def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
 
 
 def is_size(symbol: str) -> bool:
-    """Sizes of axes are never negative."""
+    """True only if the symbol is provably nonnegative.  A leading "?" marks a size without a
+    symbol of its own: inference left it open, or the lowering introduced it."""
     return symbol_is_size(symbol) or symbol.startswith("?")
 
 
 def is_sum_of_sizes(dim: Dim) -> bool:
-    """Certainly >= 0: sizes, and products of them, are added only."""
+    """True only if the dim is a sum of products of sizes, and therefore nonnegative."""
     return dim.const >= 0 and all(
         k > 0 and all(map(is_size, monomial)) for monomial, k in dim.terms
     )
 
 
 def slope(dim: Dim, symbol: str) -> int | None:
-    """The sign of `dim`'s coefficient of `symbol`; None if it is not known."""
+    """The sign of the coefficient of `symbol` in `dim` (1, 0 or -1); None if it is unknown."""
     signs = set()
     for monomial, k in dim.terms:
         if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):

@@ -1,6 +1,16 @@
-"""Lowering: memory form -> loop-level IR -> Python text that Numba compiles.
+"""Lowering: memory form -> loop-level IR -> source of a Python module that Numba compiles.
 
-`lower(module, facts)` is the whole; `lower/loop_ir/nodes.py` holds the grammar of what it produces.
+`lower(module, facts)` in `lower.py` is the entry point; start reading there.  `loop_ir/nodes.py` is
+the grammar of the loop-level IR.  The folders, from the lowest layer up:
+
+- `loop_ir`: nodes, traversal and the Python printer.
+- `build`, `ops`: translation of the operations of the memory form to loop-level IR.
+- `analysis`: dependence, aliasing, liveness, ranges, cost models.
+- `checks`, `loops`, `memory`, `scalars`: transformations; none of them imports another.
+- `sparsity`: transformations that skip work on zeros.
+
+May import `ir`, `runtime`, `frontend`, `rules` and `simplify` of the compiler, but not `autodiff`,
+`batch` or `checkpoint`, which are siblings.  Numba and LLVM are never imported.
 """
 
 from __future__ import annotations

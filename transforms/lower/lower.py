@@ -1,4 +1,9 @@
-"""`lower(module, facts)`: statements in memory form become loop-level IR, then Python text."""
+"""`lower(module, facts)`: lowers memory form to loop IR, optimises it, and prints Python source.
+
+Start with `lower_function`: it lowers the statements of one function (`_stmt` dispatches on the
+kind of statement, `HANDLERS` on the operation) and calls `run_loop_passes`, which lists the loop
+passes in order.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,8 @@ from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
 from .analysis.bounds import larger, smaller
 from .analysis.dependence import reversible_loops
-from .analysis.in_bounds import Elsewhere
-from .analysis.parallel_profit import Amounts, judged
+from .analysis.in_bounds import AccumulationFacts
+from .analysis.parallel_profit import WorkEstimator, judged
 from .analysis.parameters import Parameters
 from .analysis.single_assignment import fixed_integers
 from .build.context import HANDLERS, Context, Failures
@@ -32,7 +37,7 @@ from .loops.distribute_shifted import distribute_shifted
 from .loops.fusion import LoopFusion
 from .loops.gemm_accumulate import fuse_gemm_accumulate
 from .loops.interchange import interchange_loops
-from .loops.parallelize import Splitter, Verdict
+from .loops.parallelize import Parallelizer, ParallelVerdict
 from .loops.privatize_index import privatize_index
 from .loops.reversal import reverse_loops
 from .loops.reverse_from_one import count_from_stop
@@ -71,7 +76,7 @@ from .ops import (  # noqa: F401  (handlers)
     view,
 )
 from .ops.elementwise import elementwise
-from .ops.lists import DONE, bind_list, set_item, stacked
+from .ops.lists import ALREADY_BOUND, bind_list, set_item, stacked
 from .ops.random import draw
 from .ops.stacks import push_statement
 from .ops.store import store
@@ -80,15 +85,19 @@ from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
 
-# Bytes of the stack that are left for what the deepest of nested calls calls, as LAPACK.
-RESERVE = 128 << 10
+# Bytes of stack reserved for library routines, such as LAPACK, that the innermost call uses.
+STACK_RESERVE = 128 << 10
 
 
 @dataclass
 class LoweredModule:
-    """`text` is a Python module; `entry` the kernel's name in it.  `failures[site]` is
-    (exception, parts): the message's texts, None where a run-time value goes.  `out_params`
-    are the result positions that have an out-buffer, in the order of the extra parameters."""
+    """The result of lowering.
+
+    `text` is the source of a Python module, `entry` the kernel's name in it.  `failures[site]` is
+    (exception, parts): the constant parts of the message, None in place of a run-time value.
+    `out_params` are the positions of the results that have an out-buffer, in the order of the extra
+    parameters.  `routines` is the loop IR.
+    """
 
     text: str
     entry: str
@@ -104,10 +113,14 @@ def lower(
     boundscheck: bool = True,
     parallel: bool | None = False,
     header: str = "",
-    verdicts: list[Verdict] | None = None,
+    verdicts: list[ParallelVerdict] | None = None,
 ) -> LoweredModule:
-    """`parallel` None leaves it to the sizes at hand whether loops are split: guards on sizes are
-    added to the facts then.  What is found out about loops on the way goes to `verdicts`."""
+    """Lower a module to Python source.
+
+    `parallel` tells whether loops are parallelised.  None decides by a cost model on the sizes of
+    the current call, and adds guards on these sizes to the facts.  The decision for each loop is
+    appended to `verdicts`.
+    """
     if facts is None:
         facts = module.main.notes.get("facts") or Facts()
     failures = Failures()
@@ -115,7 +128,7 @@ def lower(
     for function in reversed(module.functions.values()):
         main = function is module.main
         known = facts if main else function.notes.get("facts")
-        # Of the sizes in a function that stays a call nothing is known.
+        # No sizes are known in a function that is not inlined, so None means False there.
         split = parallel if main else bool(parallel)
         routines.append(lower_function(function, known, failures, boundscheck, split, verdicts))
     out_params = sorted(module.main.notes.get("out_like", {}))
@@ -129,9 +142,9 @@ def lower_function(
     failures: Failures | None = None,
     boundscheck: bool = True,
     parallel: bool | None = False,
-    verdicts: list[Verdict] | None = None,
+    verdicts: list[ParallelVerdict] | None = None,
 ) -> L.Routine:
-    """One function as loop-level IR."""
+    """Lower one function to loop IR."""
     facts = facts or Facts()
     specialise_small_axes(function, facts)
     function = accumulate_to_value(function, facts)
@@ -143,7 +156,9 @@ def lower_function(
         ctx.stack = L.Name(ctx.emitter.new_name("stack"))
         params.append(ctx.stack.name)
     elif any(isinstance(s, nodes.Call) for s in nodes.walk(function.body)):
-        ctx.stack = ctx.emitter.let(L.Apply("rt.stack_limit", (L.lit(RESERVE),), "int64"), "stack")
+        ctx.stack = ctx.emitter.let(
+            L.Apply("rt.stack_limit", (L.lit(STACK_RESERVE),), "int64"), "stack"
+        )
     _block(ctx, function.body)
     ctx.line = 0
     results: list[L.Expr | L.Part] = []
@@ -167,16 +182,19 @@ def run_loop_passes(
     outs: dict[int, str],
     parallel: bool | None,
     facts: Facts,
-    verdicts: list[Verdict] | None = None,
+    verdicts: list[ParallelVerdict] | None = None,
 ) -> list[L.Stmt]:
-    """The function's body with buffers laid out as loops run, loops merged and buffers of a single
-    iteration gone; loops are split last."""
-    spelt: dict[str, list[str]] = {}
+    """The function's body after the loop passes.
+
+    Among others, the passes choose memory layouts that match the loop order, fuse loops, and
+    contract arrays that live in a single iteration to scalars.  Parallelisation follows them.
+    """
+    python_names: dict[str, list[str]] = {}
     for (name, _), python in ctx.names.items():
-        spelt.setdefault(name, []).append(python)
+        python_names.setdefault(name, []).append(python)
     groups: dict[str, frozenset[str]] = {}
     for group in ctx.usage.sharing.values():
-        names = frozenset(p for name in group for p in spelt.get(name, ()))
+        names = frozenset(p for name in group for p in python_names.get(name, ()))
         groups.update(dict.fromkeys(names, names))
 
     def may_alias(a: str, b: str) -> bool:
@@ -206,9 +224,9 @@ def run_loop_passes(
     if_convert(body, params, ctx.emitter.new_name)
     body = distribute_calls(body, escaping, may_alias, ctx.emitter.new_name)
     body = distribute_shifted(body, escaping, may_alias, ctx.emitter.new_name)
-    at_will = reversible_loops(body, may_alias, escaping)
+    reversible = reversible_loops(body, may_alias, escaping)
     integers = fixed_integers(body, params)
-    body = LoopFusion(may_alias, escaping, at_will, integers, arrays.sizes).run(body)
+    body = LoopFusion(may_alias, escaping, reversible, integers, arrays.sizes).run(body)
     replace_by_scalars(body, params)
     peel_carried_zeros(body, may_alias, ctx.emitter.new_name)
     skip_zero_updates(body, params, arrays, may_alias, ctx.emitter)
@@ -216,15 +234,18 @@ def run_loop_passes(
     collapse_loops(body, whole, may_alias, ctx.emitter.new_name)
     contract_arrays(body, params)
     canonicalize_accumulate(body, arrays.dtypes)
-    places = Elsewhere(body, params, arrays.sizes)
+    in_bounds = AccumulationFacts(body, params, arrays.sizes)
     body = promote_accumulators(
-        body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name, places
+        body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name, in_bounds
     )
     split_wraparound(body)
-    # Compiled for types alone, code is not made for some sizes and not for others.
+    # Without sizes (`facts.sizes` None: compiled for types alone) there is no cost model, so loops
+    # stay sequential unless `parallel` is set.
     if parallel or (parallel is None and facts.sizes is not None):
-        splitter = Splitter(body, may_alias, escaping, ctx.emitter.new_name, parallel is not None)
-        known = Amounts(body, _symbols(ctx, outs), facts)
+        splitter = Parallelizer(
+            body, may_alias, escaping, ctx.emitter.new_name, parallel is not None
+        )
+        known = WorkEstimator(body, _symbols(ctx, outs), facts)
         if verdicts is not None:
             verdicts += splitter.explained(known, body)
         split, guards = True, []
@@ -248,15 +269,17 @@ def run_loop_passes(
 
 
 def _symbols(ctx: Context, outs: dict[int, str]) -> dict[str, str]:
-    """The names in terms of which the sizes of parameters are known; a buffer for a result has
-    those of the parameter whose shape it has."""
+    """The IR names whose symbolic sizes describe the parameters, by Python name.
+
+    An out-buffer has the sizes of the parameter whose shape the result has.
+    """
     params = {ctx.python_name(p): p.name for p in ctx.function.params}
     like = ctx.function.notes.get("out_like", {})
     return params | {name: ctx.function.params[like[p]].name for p, name in outs.items()}
 
 
 def _arrays(ctx: Context, outs: dict[int, str], escaping: set[str]) -> Parameters:
-    """The arrays among the parameters, those for results included."""
+    """The array parameters, out-buffers included."""
     values = {ctx.python_name(p): p.type for p in ctx.function.params}
     values |= {name: ctx.function.results[position].type for position, name in outs.items()}
     arrays = {name: t for name, t in values.items() if isinstance(t, nodes.Array)}
@@ -266,7 +289,7 @@ def _arrays(ctx: Context, outs: dict[int, str], escaping: set[str]) -> Parameter
 
 
 def _whole_matrices(ctx: Context) -> dict[str, tuple[L.Expr, ...]]:
-    """The sizes of the matrices among the parameters that lie in memory as gemm writes them."""
+    """The sizes of the C-contiguous float matrices among the parameters, which gemm can write."""
     values = {
         ctx.python_name(p): ctx.value(p)
         for p in ctx.function.params
@@ -276,8 +299,11 @@ def _whole_matrices(ctx: Context) -> dict[str, tuple[L.Expr, ...]]:
 
 
 def _out_buffers(ctx: Context) -> dict[int, str]:
-    """The out-buffer of each result that has one.  It is the result's own variable where
-    that is bound once, at the top, to a fresh array; else it is filled at the end."""
+    """The out-buffer of each result that has one, by position.
+
+    It is the result's own variable if that is bound once, at the top level, to a new array.
+    Otherwise the result is copied to it at the end.
+    """
     function = ctx.function
     outs: dict[int, str] = {}
     for position in sorted(function.notes.get("out_like", {})):
@@ -301,12 +327,13 @@ def _out_buffers(ctx: Context) -> dict[int, str]:
 
 
 def _is_view(ctx: Context, stmt: nodes.Assign) -> bool:
-    """Whether it may bind its target to memory that has another name already."""
+    """True if `stmt` may bind its target to the memory of an operand."""
     group = ctx.usage.sharing.get(stmt.target.name, ())
     return any(isinstance(a, nodes.Var) and a.name in group for a in stmt.op.args)
 
 
 def _result(ctx: Context, result: nodes.Operand) -> L.Expr | L.Part:
+    """A returned value: a scalar expression, or a buffer that is materialised if necessary."""
     if isinstance(result.type, nodes.Scalar):
         return cast(ctx.scalar(result), result.type.dtype)
     assert isinstance(result, nodes.Var), result
@@ -323,6 +350,7 @@ def _result(ctx: Context, result: nodes.Operand) -> L.Expr | L.Part:
 
 
 def _block(ctx: Context, block: nodes.Block) -> None:
+    """Lower the statements of a block in order."""
     for position, stmt in enumerate(block):
         ctx.origin = stmt.origin
         ctx.at = (block, position)
@@ -332,7 +360,10 @@ def _block(ctx: Context, block: nodes.Block) -> None:
 
 
 def _nested(ctx: Context, block: nodes.Block) -> list[L.Stmt]:
-    """A block that may run any number of times: its bindings do not outlast it."""
+    """Lower an inner block, which may execute any number of times (also zero).
+
+    Virtual values and checks from inside it are discarded at its end.
+    """
     env, line, tested = dict(ctx.env), ctx.line, dict(ctx.tested)
     with ctx.emitter.into([]) as out:
         _block(ctx, block)
@@ -341,6 +372,7 @@ def _nested(ctx: Context, block: nodes.Block) -> list[L.Stmt]:
 
 
 def _stmt(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> None:
+    """Lower one statement."""
     if isinstance(stmt, nodes.Assign):
         _assign(ctx, block, position, stmt)
     elif isinstance(stmt, nodes.Store):
@@ -369,6 +401,7 @@ def _stmt(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> 
 
 
 def _assign(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Assign) -> None:
+    """Lower an assignment with the handler of its operation; elementwise is the default."""
     op, target = stmt.op, stmt.target
     if isinstance(target.type, nodes.ListOf) and op.name in ("alias", "copy"):
         bind_list(ctx, stmt)
@@ -383,11 +416,12 @@ def _assign(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Assign)
             raise ctx.refuse(f"{op.name} cannot be compiled yet")
         handler = elementwise
     v = handler(ctx, stmt)
-    if v is not DONE:
+    if v is not ALREADY_BOUND:
         ctx.assign(block, position, v)
 
 
 def _assign_record(ctx: Context, stmt: nodes.Assign) -> None:
+    """Bind a record, which always stays virtual."""
     v = HANDLERS[stmt.op.name](ctx, stmt)
     uses = ctx.usage.uses(*ctx.at)
     if uses is None or uses.disturbed_by(v.reads):
@@ -396,6 +430,7 @@ def _assign_record(ctx: Context, stmt: nodes.Assign) -> None:
 
 
 def _changed(ctx: Context, stmt: nodes.Stmt) -> None:
+    """Invalidate the index arrays cached for arrays that `stmt` writes or rebinds."""
     if isinstance(stmt, nodes.Store):
         ctx.changes(stmt.array.name)
     for target in nodes.targets_of(stmt):
@@ -403,7 +438,10 @@ def _changed(ctx: Context, stmt: nodes.Stmt) -> None:
 
 
 def _forget(ctx: Context, stmt: nodes.Stmt) -> None:
-    """What a compound statement may have bound is a variable afterwards."""
+    """Invalidate what is recorded about variables that a compound statement may bind.
+
+    Such a variable is materialised after the statement.
+    """
     for inner in nodes.walk([stmt]):
         _changed(ctx, inner)
         for target in (*nodes.targets_of(inner), *nodes.inner_targets_of(inner)):
@@ -425,6 +463,11 @@ def _if(ctx: Context, stmt: nodes.If) -> None:
 
 
 def _for(ctx: Context, stmt: nodes.For) -> None:
+    """Lower a counted loop.
+
+    Where the counter could overflow, the loop runs over iteration numbers, and the index is
+    computed from them in the body.
+    """
     emitter = ctx.emitter
     start, stop, step = (ctx.integer(o) for o in (stmt.start, stmt.stop, stmt.step))
     count = None if stmt.count is None else ctx.integer(stmt.count)
@@ -435,15 +478,16 @@ def _for(ctx: Context, stmt: nodes.For) -> None:
     name = counter = ctx.python_name(stmt.index)
     if _counts_safely(ctx, stmt, step):
         bounds = _bounds(ctx, stmt, start, stop, step, count)
-        # The reverse loop ends at start - step.
+        # The stop of the reverse loop is start - step, which may overflow.
         if stmt.reverse and count is None and not ctx.ranges.moderate(ctx.known(stmt.start)):
             assert isinstance(step, L.Lit)
             ctx.far_starts[counter] = step.value
     else:
         counter = emitter.new_name("k")
-        bounds = _rounds(ctx, stmt, start, stop, step, count)
+        bounds = _iteration_bounds(ctx, stmt, start, stop, step, count)
     _forget(ctx, stmt)
-    # A sweep begins where the program has come to.
+    # The mirror of a forward loop takes only values that the forward loop reached from `start`.
+    # Any other reverse loop begins at the far end, which may be near the limits of int64.
     begin = ctx.known(stmt.start) if stmt.mirror or not stmt.reverse else None
     with ctx.ranges.inside(ctx.known(stmt.index), low, high, begin):
         body = _nested(ctx, stmt.body)
@@ -454,7 +498,7 @@ def _for(ctx: Context, stmt: nodes.For) -> None:
 
 
 def _counts_safely(ctx: Context, stmt: nodes.For, step: L.Expr) -> bool:
-    """Whether the counter does not overflow where it is added to past the end of the range."""
+    """True if the last increment of the counter, past the end of the range, does not overflow."""
     if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
         return False
     start, stop = (ctx.ranges.moderate(ctx.known(o)) for o in (stmt.start, stmt.stop))
@@ -464,8 +508,11 @@ def _counts_safely(ctx: Context, stmt: nodes.For, step: L.Expr) -> bool:
 
 
 def _begins_safely(ctx: Context, stmt: nodes.For, step: int) -> bool:
-    """Whether `stop - step`, where a reverse loop begins, does not wrap: `stop` is far from the
-    ends of 64 bits, or the range is not empty unless `start` is."""
+    """True if `stop - step`, the first index of a reverse loop, does not wrap around.
+
+    This holds if `stop` is far from the limits of int64, or if `start` is and `stop` is proven not
+    to lie before `start`.
+    """
     start, stop = ctx.known(stmt.start), ctx.known(stmt.stop)
     if ctx.ranges.moderate(stop):
         return True
@@ -474,7 +521,7 @@ def _begins_safely(ctx: Context, stmt: nodes.For, step: int) -> bool:
     return ctx.ranges.nonnegative((stop - start) * step)
 
 
-def _rounds(
+def _iteration_bounds(
     ctx: Context,
     stmt: nodes.For,
     start: L.Expr,
@@ -482,7 +529,7 @@ def _rounds(
     step: L.Expr,
     count: L.Expr | None,
 ) -> tuple[L.Expr, L.Expr, L.Expr]:
-    """The range of the numbers of a loop's rounds."""
+    """The range of a loop's iteration numbers: start, stop, step."""
     if count is None:
         count = ctx.emitter.let(L.Apply("rt.trip_count", (start, stop, step), "int64"), "n")
     if stmt.reverse:
@@ -498,13 +545,13 @@ def _bounds(
     step: L.Expr,
     count: L.Expr | None,
 ) -> tuple[L.Expr, L.Expr, L.Expr]:
-    """The range that the loop runs over."""
+    """The range of the loop index: start, stop, step."""
     if not stmt.reverse:
         if count is not None:
             stop = L.add(start, L.mul(count, step))
         return start, stop, step
     if count is None and isinstance(step, L.Lit) and abs(step.value) == 1:
-        # The first index of an empty range must not wrap.
+        # The first index of an empty range must not wrap around.
         if not _begins_safely(ctx, stmt, step.value):
             end = larger if step.value == 1 else smaller
             stop = end(stop, start)
@@ -517,7 +564,7 @@ def _bounds(
 
 
 def _index_range(ctx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
-    """Bounds of the index while the body runs."""
+    """Symbolic minimum and maximum of the index in the body; None where unknown."""
     start, stop, step = (ctx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
     if step is None or not step.is_const or start is None:
         return None, None
@@ -533,12 +580,14 @@ def _index_range(ctx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]
 
 
 def _until(ctx: Context, until: nodes.Operand | None, body: list[L.Stmt]) -> None:
+    """Append the exit of a loop that ends early when `until` is true."""
     if until is not None:
         with ctx.emitter.into(body):
             ctx.emitter.add(L.If(cast(ctx.scalar(until), "bool"), [L.Break()]))
 
 
 def _while(ctx: Context, stmt: nodes.While) -> None:
+    """Lower a while loop to an infinite loop with a break after the test block."""
     _forget(ctx, stmt)
     env, tested = dict(ctx.env), dict(ctx.tested)
     with ctx.emitter.into([]) as body:
@@ -554,9 +603,12 @@ def _while(ctx: Context, stmt: nodes.While) -> None:
 
 
 def _call(ctx: Context, stmt: nodes.Call) -> None:
-    """Arrays go in and come out contiguous, so that a function has one compiled form.  The
-    last argument says how far the stack reaches: machine code has no limit of its own, and the
-    process would end."""
+    """Lower a call of another function of the module.
+
+    Array arguments and results are contiguous, so a function has one compiled version.  The last
+    argument is the stack limit, checked before the call: native code has no recursion limit, and a
+    stack overflow would end the process.
+    """
     args: list[L.Expr | L.Part] = []
     for a in stmt.args:
         if isinstance(a.type, nodes.Scalar):
@@ -576,8 +628,9 @@ def _call(ctx: Context, stmt: nodes.Call) -> None:
 
 
 def _raise(ctx: Context, stmt: nodes.Raise) -> None:
-    # The place goes at the end, where the caller finds it; the user's own message is
-    # given back without it.
+    """Lower a raise: a constant message is embedded, one with run-time values gets a site."""
+    # The source location is the last part of the message, where the caller expects it.  The caller
+    # strips it from messages that the user wrote.
     message = (*stmt.message, ctx.where(quoted=stmt.check))
     if all(isinstance(p, str) for p in message) and hasattr(builtins, stmt.exception):
         ctx.emitter.add(L.Fail(stmt.exception, "".join(message)))
@@ -597,7 +650,7 @@ def _raise(ctx: Context, stmt: nodes.Raise) -> None:
 
 
 def _print(ctx: Context, stmt: nodes.Print) -> None:
-    """One call with a template, as of str.format, and the values that go in."""
+    """Lower a print to one call with a str.format template and its values."""
     texts: list[str] = []
     values: list[L.Expr | L.Part] = []
     for part in stmt.parts:
@@ -615,6 +668,7 @@ def _print(ctx: Context, stmt: nodes.Print) -> None:
 
 
 def _printed(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
+    """A printed value: a scalar expression, or a buffer."""
     if isinstance(operand.type, nodes.ListOf):
         assert isinstance(operand, nodes.Var)
         dims = (ctx.fresh_dim(), *operand.type.elem.shape)

@@ -1,6 +1,18 @@
-"""The rules: what each operation means, and what users write for it.
+"""Operation definitions: one `Rule` per IR operation, one surface per library function.
 
-A rule is found by its NumPy path; importing the package fills the two tables."""
+A rule holds type inference, NumPy evaluation, source text, pullback (VJP), pushforward (JVP) and
+batching of one operation.  A surface is the builder of a user-visible function such as `numpy.sum`:
+it emits operations.  Importing the package fills both tables, `RULES` (by operation name) and
+`SURFACES` (by dotted path, for example "numpy.sum").
+
+Start with `declare.py` (elementwise operations) and `numpy/ufuncs.py`, which uses it.  Then read
+`broadcasting.py`, `promotion.py`, `batching_rules.py` and `axes_and_sizes.py`, the shared helpers.
+Folders: `numpy/` and `scipy/` hold rules and surfaces by library, `python/` those of the builtins
+and `math`, `internal/` operations that the compiler itself emits, `library/` functions that are
+programs compiled by s2s.  `docs_table.py` generates docs/rules.md.
+
+The folder may import `transforms/ir` and `transforms/runtime` only.
+"""
 
 # ruff: noqa: F401
 

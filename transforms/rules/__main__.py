@@ -1,4 +1,4 @@
-"""Prints the page docs/rules.md."""
+"""Prints docs/rules.md to standard output."""
 
 from .docs_table import page
 

@@ -1,4 +1,4 @@
-"""What rules and surfaces ask about sizes and axes."""
+"""Sizes, axes and compile-time constants: queries and checks shared by rules and surfaces."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..ir.symbolic_dims import Dim
 
 Parts = tuple[Any, ...]
 
-# Processors tell no more bytes apart, so that an array cannot have more elements.
-LARGEST = 1 << 47
-TOO_LARGE = "array is too big"
+# Upper bound of an element count: processors have a user address space of 47 bits.
+MAX_ELEMENTS = 1 << 47
+TOO_LARGE_MESSAGE = "array is too big"
 
 
 def known(value: Any) -> Any:
-    """A constant as a plain number, anything else as it is."""
+    """The Python value of a constant Sym; any other value unchanged."""
     if isinstance(value, Sym) and isinstance(value.operand, Const):
         return value.operand.value
     return value
 
 
 def product(sizes: Iterable[Any]) -> Any:
-    """The product of sizes; those that are constant are multiplied here."""
+    """The product of sizes; constant factors are folded at compile time."""
     constant, total = 1, None
     for s in map(known, sizes):
         if isinstance(s, Sym):
@@ -39,7 +39,7 @@ def product(sizes: Iterable[Any]) -> Any:
 
 
 def size_of(b: Builder, x: Any, axis: int) -> Any:
-    """The size of one axis: an int where it is known."""
+    """The size of one axis: an int if it is constant, otherwise a Sym."""
     return known(b.dim_value(b.sym(x).type.shape[axis], (x, axis)))
 
 
@@ -51,8 +51,10 @@ def require_equal(
     exception: str,
     message: Callable[[Any, Any], Parts],
 ) -> None:
-    """Two dims that must be equal: known to be, asked of the arguments, or tested at run
-    time, when `message` is told both sizes."""
+    """Require that two dims are equal.
+
+    No code is emitted if the facts prove it, or guard it on the sizes of the actual arguments.
+    Otherwise a run-time check is emitted; `message` builds the error text from both sizes."""
     if not b.checks or b.facts.relate(left, right) == "equal":
         return
     m, n = sizes()
@@ -62,7 +64,7 @@ def require_equal(
     )
 
 
-def require_fits(
+def require_broadcastable(
     b: Builder,
     have: Dim,
     want: Dim,
@@ -70,7 +72,7 @@ def require_fits(
     exception: str,
     message: Callable[[], Parts],
 ) -> None:
-    """A dim that is broadcast to another: it must be that or 1."""
+    """Require that dim `have` broadcasts to dim `want`: they are equal or `have` is 1."""
     if not b.checks or b.facts.canonical(have) == Dim.of(1):
         return
     if "?" not in want.symbols and b.facts.relate(want, have) in ("equal", "right1"):
@@ -88,7 +90,7 @@ def require_fits(
 
 
 def shape_parts(sizes: Sequence[Any]) -> Parts:
-    """A shape as parts of a message: "(2,3)" with run-time sizes in their places."""
+    """A shape as parts of an error message: "(2,3)", with run-time sizes as Syms."""
     parts: list[Any] = ["("]
     for i, s in enumerate(sizes):
         parts += [*([","] if i else []), str(s) if isinstance(s, int) else s]
@@ -99,7 +101,7 @@ def shape_parts(sizes: Sequence[Any]) -> Parts:
 
 
 def static(value: Any, what: str) -> Any:
-    """A value that must be known while compiling."""
+    """The compile-time constant `value`; raises NeedStatic if it is a run-time value."""
     value = known(value)
     if isinstance(value, (tuple, list)):
         return type(value)(static(v, what) for v in value)
@@ -109,7 +111,7 @@ def static(value: Any, what: str) -> Any:
 
 
 def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
-    """One axis, counted from the front."""
+    """One axis as a non-negative int."""
     axis = static(axis, what)
     if not hasattr(axis, "__index__"):
         raise TypeError_(f"{what} must be an integer, not {axis!r}", span=span_of(b))
@@ -121,7 +123,7 @@ def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
 
 
 def axes_of(b: Builder, axes: Any, ndim: int, what: str = "axis") -> tuple[int, ...]:
-    """One axis or several, in the order given, none twice."""
+    """One axis or a sequence of distinct axes as non-negative ints, in the order given."""
     axes = static(axes, what)
     found = tuple(
         axis_of(b, a, ndim, what) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))
@@ -132,12 +134,15 @@ def axes_of(b: Builder, axes: Any, ndim: int, what: str = "axis") -> tuple[int, 
 
 
 def refuse(b: Builder, message: str, advice: str = "") -> UnsupportedError:
+    """An UnsupportedError at the builder's current source position, to be raised."""
     return UnsupportedError(message, span=span_of(b), advice=advice)
 
 
 def invalid(b: Builder, message: str) -> ValueError_:
+    """A ValueError at the builder's current source position, to be raised."""
     return ValueError_(message, span=span_of(b))
 
 
 def span_of(b: Builder) -> Span | None:
+    """The source span of the statement that is being translated, if there is one."""
     return b.origin.span if b.origin else None

@@ -1,8 +1,8 @@
 """Batching rules of `index`, `update` and `update_add`.
 
-Where only the array is mapped, its leading axis is taken whole.  Where indices are mapped too,
-each element picks its own entries: indices become arrays with the leading axis, and the
-array's leading axis is counted along with them.
+If only the array is mapped, a full slice is prepended for its leading axis.  If indices are mapped
+too, each batch element reads its own entries (a batched gather): scalar indices become index arrays
+with the leading axis, and an `arange` over the batch indexes the array's leading axis.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from .numpy.indexing import Item, Items, is_advanced, placement
 from .promotion import is_weak
 
 Label = tuple[str, int]
-LEADING: Label = ("leading", 0)
+BATCH_AXIS: Label = ("leading", 0)
 
 
-def fixed_extent(items: Items, mapped: Sequence[bool]) -> bool:
-    """Whether all elements select equally many entries: slices and masks are not mapped."""
+def has_uniform_extent(items: Items, mapped: Sequence[bool]) -> bool:
+    """True if all batch elements select equally many entries: no slice or mask is mapped."""
     ranged = (p for i in items if i[0] in ("slice", "mask") for p in i[1:] if p is not None)
     return not any(mapped[p] for p in ranged)
 
 
 class _Selection:
-    """An index of one element turned into an index of all.
+    """The index of one batch element, rewritten to an index of the whole batch.
 
-    `items` and `operands` are the new ones; `order` lists the axes of what is selected now,
-    `wanted` the same axes as the elements have them, after the leading one."""
+    `items` and `operands` are the rewritten index.  `order` lists the axes of its result; `wanted`
+    lists the same axes in the required order: the batch axis, then the axes of one element's
+    result."""
 
     def __init__(self, m: Mapped, items: Items, of_mapped: bool) -> None:
         self.m = m
@@ -40,13 +41,14 @@ class _Selection:
         self.items = self._picked(items, set(own), of_mapped) if picks else (("all",), *items)
         kept: list[Label] = [("kept", k) for k in range(_kept(items))]
         picked: list[Label] = [("picked", k) for k in range(self.rank)]
-        self.wanted = [LEADING, *_placed(kept, picked, placement(items))]
+        self.wanted = [BATCH_AXIS, *_placed(kept, picked, placement(items))]
         if picks:
-            self.order = _placed(kept, [LEADING, *picked], placement(self.items))
+            self.order = _placed(kept, [BATCH_AXIS, *picked], placement(self.items))
         else:
-            self.order = _placed([LEADING, *kept], picked, placement(self.items))
+            self.order = _placed([BATCH_AXIS, *kept], picked, placement(self.items))
 
     def _picked(self, items: Items, own: set[int], of_mapped: bool) -> tuple[Item, ...]:
+        """The items with mapped ints as index arrays, and an `arange` for the batch axis."""
         m = self.m
         new: list[Item] = []
         if of_mapped:
@@ -62,14 +64,14 @@ class _Selection:
         return tuple(new)
 
     def read(self, x: Sym) -> Sym:
-        """The selection with its axes in the order wanted."""
+        """Read the selection, and transpose it to the axes `wanted`."""
         out = self.m.emit("index", x, *self.operands[1:], items=self.items)
         if self.order == self.wanted:
             return out
         return self.m.emit("transpose", out, axes=tuple(map(self.order.index, self.wanted)))
 
     def value(self, v: Sym) -> Sym:
-        """A value for the selection, whose axes are as wanted, with them in order."""
+        """Transpose a value to be written from the axes `wanted` to the axes `order`."""
         if self.order == self.wanted or v.ndim == 0:
             return v
         missing = len(self.order) - v.ndim
@@ -78,22 +80,25 @@ class _Selection:
 
 
 def _masks(items: Items) -> int:
+    """The number of boolean masks."""
     return sum(item[0] == "mask" for item in items)
 
 
 def _kept(items: Items) -> int:
+    """The number of result axes that come from slices and new axes."""
     return sum(item[0] in ("all", "slice", "new") for item in items)
 
 
 def _placed(kept: list[Label], picked: list[Label], at: int | None) -> list[Label]:
+    """The axes of a result: those of the index arrays inserted at position `at`."""
     at = at or 0
     return [*kept[:at], *picked, *kept[at:]]
 
 
 def selectable(items: Items, mapped: Sequence[bool]) -> bool:
-    """Whether the elements' selections can be made in one."""
+    """True if one index operation can select for all batch elements."""
     picks = any(mapped[i[1]] for i in items if i[0] in ("int", "array"))
-    return fixed_extent(items, mapped) and not (picks and _masks(items))
+    return has_uniform_extent(items, mapped) and not (picks and _masks(items))
 
 
 @batching("index")
@@ -110,8 +115,8 @@ def _index(m: Mapped) -> Sym | None:
 @batching("update", "update_add")
 def _update(m: Mapped) -> Sym | None:
     path = m.attrs["path"]
-    moving = any(m.mapped[2:])
-    if moving and (len(path) != 1 or path[0][0] != "index"):
+    indices_mapped = any(m.mapped[2:])
+    if indices_mapped and (len(path) != 1 or path[0][0] != "index"):
         return None
     if not all(selectable(what, m.mapped) for kind, what in path if kind == "index"):
         return None
@@ -125,7 +130,7 @@ def _update(m: Mapped) -> Sym | None:
             if selection.order != selection.wanted and k != len(path) - 1:
                 return None
             v = selection.value(v)
-            operands = selection.operands if moving else operands
+            operands = selection.operands if indices_mapped else operands
             new.append(("index", selection.items))
         elif kind == "transpose":
             new.append((kind, (0, *(a + 1 for a in what))))
@@ -138,7 +143,7 @@ def _update(m: Mapped) -> Sym | None:
 
 
 def _region_rank(m: Mapped) -> int:
-    """The rank of the region written, for one element."""
+    """The rank of the written region of one batch element."""
     rank = m.types[0].ndim
     for kind, what in m.attrs["path"]:
         if kind == "index":
@@ -154,13 +159,13 @@ def _region_rank(m: Mapped) -> int:
 
 
 def _value(m: Mapped, rank: int) -> Sym:
-    """The value written, with a leading axis of its own if it is mapped."""
+    """The value to be written; a mapped one has the batch axis first, then `rank` axes."""
     v, t = m.args[1], m.types[1]
     if not m.mapped[1]:
         return v
     if is_weak(t):
         v = v.astype(m.types[0].dtype)
-    if t.ndim > rank:  # leading axes of size 1, which an assignment drops
+    if t.ndim > rank:  # extra leading axes of size 1 are dropped by an assignment
         return m.emit("squeeze", v, axes=tuple(range(1, t.ndim - rank + 1)))
     if t.ndim == rank:
         return v

@@ -1,9 +1,9 @@
-"""How operations run on many elements at once: the rules of the `batch` pass.
+"""Batching rules of the `batch` pass (vmap): one operation on all batch elements at once.
 
-A *mapped* operand has a leading axis, one entry per element; the others are the same for
-all elements.  A batching rule emits the operation for all elements at once and yields a
-value with the leading axis, or None where that cannot be said in one go: the pass then
-loops over the elements.  So these rules are for speed only.
+A *mapped* operand has a leading batch axis, one entry per element.  Other operands are shared by
+all elements.  A batching rule emits the operation for the whole batch and returns a value with the
+leading axis.  It returns None if no single operation does that; the pass then emits a loop over the
+elements.  The rules therefore affect speed only.
 
     @batching("cumsum")
     def cumsum(m):
@@ -20,9 +20,9 @@ from ..ir.nodes import ListOf, Type
 from ..ir.op_registry import Rule
 from ..ir.record import record
 from .axes_and_sizes import product
-from .numpy.bilinear import LETTERS, swap_last
+from .numpy.bilinear import LETTERS, transpose_matrices
 from .numpy.einsum import contract
-from .promotion import COUNTING, compute_dtype, is_weak, join_dtypes
+from .promotion import BOOL_AS_INT_OPS, compute_dtype, is_weak, join_dtypes
 
 BatchRule = Callable[["Mapped"], "Sym | None"]
 
@@ -31,9 +31,9 @@ BatchRule = Callable[["Mapped"], "Sym | None"]
 class Mapped:
     """One operation with mapped operands.
 
-    `args` are the operands, those with `mapped[i]` with the leading axis of `size`; `types`
-    are their types for one element, `out` is the type of one element's result.  `lift` gives
-    any operand the leading axis."""
+    `args` are the operands; operand i has a leading axis of `size` if `mapped[i]`.  `types` are
+    the operand types of one element, `out` is the type of one element's result.  `lift` broadcasts
+    an operand along a new leading axis."""
 
     b: Builder
     name: str
@@ -49,35 +49,38 @@ class Mapped:
         return self.b.emit(name, *args, **attrs)
 
     def lifted(self, i: int) -> Sym:
+        """Operand i with the leading axis."""
         return self.args[i] if self.mapped[i] else self.lift(self.args[i])
 
     def aligned(self, i: int, rank: int, at: int = 1) -> Sym:
-        """An operand that broadcasts against others of `rank` for one element: new axes of a
-        mapped operand stand at `at`, after the leading one."""
+        """Operand i, expanded to broadcast against operands whose element rank is `rank`.
+
+        The missing axes of a mapped operand are inserted at position `at`, by default after the
+        leading axis."""
         missing = rank - self.types[i].ndim
         if not self.mapped[i] or missing <= 0:
             return self.args[i]
         return self.emit("expand_dims", self.args[i], axes=tuple(range(at, at + missing)))
 
 
-_NAMED: dict[str, BatchRule] = {}
+_BY_NAME: dict[str, BatchRule] = {}
 
 
 def batching(*names: str) -> Callable[[BatchRule], BatchRule]:
-    """Declares the batching rule of operations."""
+    """Register the decorated function as the batching rule of the operations `names`."""
 
     def declare(rule: BatchRule) -> BatchRule:
         for name in names:
-            assert name not in _NAMED, name
-            _NAMED[name] = rule
+            assert name not in _BY_NAME, name
+            _BY_NAME[name] = rule
         return rule
 
     return declare
 
 
 def batching_of(rule: Rule) -> BatchRule | None:
-    """An operation's own batching rule, or that of its kind."""
-    return rule.batching or _NAMED.get(rule.name) or _KINDS.get(rule.kind)
+    """The batching rule of an operation: its own, or the default of its kind."""
+    return rule.batching or _BY_NAME.get(rule.name) or _BY_KIND.get(rule.kind)
 
 
 # ---------------------------------------------------------------- elementwise
@@ -86,14 +89,15 @@ def batching_of(rule: Rule) -> BatchRule | None:
 def _elementwise(m: Mapped) -> Sym | None:
     rank = max(t.ndim for t in m.types)
     args = [m.aligned(i, rank) for i in range(len(m.args))]
-    told = len(args) > 1 or m.name in COUNTING
-    if told and any(m.mapped[i] and is_weak(t) for i, t in enumerate(m.types)):
-        # A Python number adopts its partners' dtype; in an array it must be told.
+    promotes = len(args) > 1 or m.name in BOOL_AS_INT_OPS
+    if promotes and any(m.mapped[i] and is_weak(t) for i, t in enumerate(m.types)):
+        # A weak scalar adopts the dtype of the other operands.  A mapped one is an array, which is
+        # not weak: it needs an explicit cast.
         dtype = compute_dtype(m.name, m.types)
-        if dtype == "object":  # Python's own integers, compared
+        if dtype == "object":  # a comparison of Python integers
             dtype = join_dtypes(m.types)
-        judged = range(1, 3) if m.name == "where" else range(len(args))
-        for i in judged:
+        converted = range(1, 3) if m.name == "where" else range(len(args))
+        for i in converted:
             if m.mapped[i] and is_weak(m.types[i]):
                 args[i] = args[i].astype(dtype)
     return m.emit(m.name, *args, **m.attrs)
@@ -105,7 +109,7 @@ def _cast(m: Mapped) -> Sym:
 
 
 @batching("copy", "list_drop", "list_zeros_like", "zeros_like", "ones_like", "empty_like", "field")
-def _as_it_is(m: Mapped) -> Sym:
+def _unchanged(m: Mapped) -> Sym:
     return m.emit(m.name, *m.args, **m.attrs)
 
 
@@ -113,7 +117,7 @@ def _as_it_is(m: Mapped) -> Sym:
 
 
 @batching("argmax", "argmin")
-def _position(m: Mapped) -> Sym | None:
+def _arg_reduce(m: Mapped) -> Sym | None:
     x, axis = m.args[0], m.attrs["axis"]
     rank = x.ndim - 1
     if rank == 0 or (m.attrs.get("keepdims") and axis is None):
@@ -125,7 +129,7 @@ def _position(m: Mapped) -> Sym | None:
 
 
 def _reduce(m: Mapped) -> Sym | None:
-    """Of one array along given axes, whatever the reduction."""
+    """Any reduction of one array: its axes move by one."""
     if "axis" not in m.attrs or len(m.args) != 1:
         return None
     x, axis = m.args[0], m.attrs["axis"]
@@ -161,22 +165,23 @@ def _broadcast_like(m: Mapped) -> Sym:
     x, like = m.aligned(0, m.types[1].ndim), m.args[1]
     if m.types[1].ndim == 0:
         return m.lifted(0)
-    return m.emit("broadcast_like", x, like) if m.mapped[1] else _spread(m, x, like.shape)
+    return m.emit("broadcast_like", x, like) if m.mapped[1] else _broadcast_batch(m, x, like.shape)
 
 
-def _spread(m: Mapped, x: Sym, sizes: Sequence[Any]) -> Sym:
+def _broadcast_batch(m: Mapped, x: Sym, sizes: Sequence[Any]) -> Sym:
+    """`x` broadcast to the batch axis followed by `sizes`."""
     return m.emit("broadcast_to", x, m.size, *sizes)
 
 
 def sizes_mapped(m: Mapped) -> bool:
-    """Whether the elements' results differ in shape."""
+    """True if a size operand is mapped: the results of the elements differ in shape."""
     return any(m.mapped[1:])
 
 
 @batching("broadcast_to")
 def _broadcast_to(m: Mapped) -> Sym | None:
     sizes = m.args[1:]
-    return None if sizes_mapped(m) else _spread(m, m.aligned(0, len(sizes)), sizes)
+    return None if sizes_mapped(m) else _broadcast_batch(m, m.aligned(0, len(sizes)), sizes)
 
 
 @batching("reshape")
@@ -204,7 +209,7 @@ def _full(m: Mapped) -> Sym | None:
     sizes = m.args[1:]
     fill = m.args[0].astype(m.attrs["dtype"])
     axes = tuple(range(1, len(sizes) + 1))
-    return _spread(m, m.emit("expand_dims", fill, axes=axes) if axes else fill, sizes)
+    return _broadcast_batch(m, m.emit("expand_dims", fill, axes=axes) if axes else fill, sizes)
 
 
 @batching("full_like")
@@ -217,7 +222,7 @@ def _full_like(m: Mapped) -> Sym:
     if rank == 0:
         return fill
     sizes = x.shape[1:] if m.mapped[0] else x.shape
-    return _spread(m, m.emit("expand_dims", fill, axes=tuple(range(1, rank + 1))), sizes)
+    return _broadcast_batch(m, m.emit("expand_dims", fill, axes=tuple(range(1, rank + 1))), sizes)
 
 
 @batching("pack")
@@ -249,10 +254,10 @@ def _matmul(m: Mapped) -> Sym:
     if not m.mapped[1] and q <= 2:
         return x @ y
     if not m.mapped[0] and p <= 2 and q == 1:
-        return y @ (swap_last(x) if p == 2 else x)
+        return y @ (transpose_matrices(x) if p == 2 else x)
     if not m.mapped[0] and p <= 2 and q == 2:
         return x @ y
-    # Stacks of matrices, aligned after the leading axis.
+    # Stacks of matrices: batch axes are aligned after the leading axis.
     row, column = p == 1, q == 1
     if row:
         x = m.emit("expand_dims", x, axes=(x.ndim - 1,))
@@ -267,6 +272,7 @@ def _matmul(m: Mapped) -> Sym:
 
 
 def _stacked(m: Mapped, x: Sym, mapped: bool, rank: int) -> Sym:
+    """A mapped stack of matrices, expanded to `rank` axes between batch axis and matrix."""
     missing = rank - (x.ndim - 2 - mapped)
     if not mapped or missing == 0:
         return x
@@ -304,7 +310,7 @@ def _set(m: Mapped) -> Sym | None:
 
 
 def _element(m: Mapped, i: int) -> Sym:
-    """A new element in the dtype of the list."""
+    """Operand i with the leading axis, cast to the dtype of the list."""
     assert isinstance(m.out, ListOf)
     return m.lifted(i).astype(m.out.dtype)
 
@@ -317,7 +323,7 @@ def _get(m: Mapped) -> Sym | None:
 @batching("list_stack")
 def _stack_list(m: Mapped) -> Sym:
     out = m.emit("list_stack", m.args[0])
-    # An empty list does not know the sizes of its elements.
+    # Stacking an empty list yields no element sizes: the reshape sets the batch size.
     out = m.emit("reshape", out, m.emit("list_len", m.args[0]), m.size, *out.shape[2:])
     return _swapped(m, out)
 
@@ -328,8 +334,8 @@ def _unstack(m: Mapped) -> Sym:
 
 
 def _swapped(m: Mapped, x: Sym) -> Sym:
-    """The first two axes the other way round."""
+    """`x` with its first two axes exchanged."""
     return m.emit("transpose", x, axes=(1, 0, *range(2, x.ndim)))
 
 
-_KINDS: dict[str, BatchRule] = {"elementwise": _elementwise, "reduce": _reduce}
+_BY_KIND: dict[str, BatchRule] = {"elementwise": _elementwise, "reduce": _reduce}

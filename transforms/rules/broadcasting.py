@@ -1,4 +1,7 @@
-"""Broadcasting: shapes of results, and its transpose, which the reverse pass applies once."""
+"""Broadcasting: shape inference, and its transpose (`unbroadcast`) for the reverse pass.
+
+Pullbacks return cotangents of the broadcast shape.  The reverse pass sums each one to the shape of
+its operand, once."""
 
 from __future__ import annotations
 
@@ -22,18 +25,20 @@ ONE = Dim.of(1)
 
 
 def broadcast_shapes(b: Builder, *shapes: Shape) -> Shape:
-    """The shape of operands that meet.  A dim whose relation is known only at run time is
-    open; shapes that can never meet raise where the program gets there."""
+    """The broadcast shape of operands.
+
+    A dim whose relation to the other is known only at run time becomes open (`OPEN`).  For constant
+    dims that cannot be broadcast, a ValueError is emitted at this point of the program."""
     result: Shape = ()
     for shape in shapes:
         rank = max(len(result), len(shape))
         left = (ONE,) * (rank - len(result)) + result
         right = (ONE,) * (rank - len(shape)) + shape
-        result = tuple(_meet(b, x, y, shapes) for x, y in zip(left, right, strict=True))
+        result = tuple(_broadcast_dims(b, x, y, shapes) for x, y in zip(left, right, strict=True))
     return result
 
 
-def _meet(b: Builder, left: Dim, right: Dim, shapes: Sequence[Shape]) -> Dim:
+def _broadcast_dims(b: Builder, left: Dim, right: Dim, shapes: Sequence[Shape]) -> Dim:
     if "?" in left.symbols | right.symbols:
         return right if left == ONE else left if right == ONE else OPEN
     relation = b.facts.relate(left, right)
@@ -42,10 +47,10 @@ def _meet(b: Builder, left: Dim, right: Dim, shapes: Sequence[Shape]) -> Dim:
     if relation in ("equal", "right1"):
         return left
     if relation == "mismatch" and left.is_const and right.is_const:
-        told = " ".join(_shape_text(s) for s in shapes)
-        b.check(False, "ValueError", f"operands could not be broadcast together with shapes {told}")
+        text = " ".join(_shape_text(s) for s in shapes)
+        b.check(False, "ValueError", f"operands could not be broadcast together with shapes {text}")
         return left
-    # A mismatch of the sizes at hand is none of the next call: the run-time test decides.
+    # A mismatch of this call's sizes need not hold for the next call: a run-time check decides.
     return OPEN
 
 
@@ -54,19 +59,21 @@ def _shape_text(shape: Shape) -> str:
 
 
 def same_shape(b: Builder, left: Any, right: Any) -> bool:
-    """Whether two shapes are known to be equal."""
+    """True if two shapes are proven equal."""
     return left.ndim == right.ndim and all(map(b.facts.known_equal, left.shape, right.shape))
 
 
 def unbroadcast(b: Builder, g: Any, like: Any) -> Sym:
-    """`g`, a cotangent of `like` broadcast, summed to the shape of `like` and given its dtype:
-    `g` itself where nothing is to do."""
+    """The transpose of broadcasting: `g` summed to the shape of `like` and cast to its dtype.
+
+    Returns `g` itself if shape and dtype agree already."""
     g, like = b.sym(g), b.sym(like)
     total = _summed(b, g, like)
     return total.astype(like.dtype) if is_float(like.type) else total
 
 
 def _summed(b: Builder, g: Sym, like: Sym) -> Sym:
+    """`g` summed to the shape of `like`; `sum` over fixed axes if the dims are known."""
     if same_shape(b, g.type, like.type):
         return g
     if like.ndim == 0:
@@ -92,7 +99,7 @@ def _summed(b: Builder, g: Sym, like: Sym) -> Sym:
 
 
 def sum_to_shape(g: Any, like: Any) -> Any:
-    """What `unbroadcast` computes, in NumPy.  Where `g` is the narrower it is broadcast."""
+    """The NumPy evaluation of `unbroadcast`.  Axes in which `g` is smaller are broadcast."""
     shape = np.shape(like)
     g = np.asarray(g)
     g = g.sum(axis=tuple(range(g.ndim - len(shape)))) if g.ndim > len(shape) else g

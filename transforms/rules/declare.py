@@ -1,7 +1,8 @@
-"""Declares elementwise operations.
+"""Declaration of elementwise operations, and conversions of operands shared by all surfaces.
 
-A rule is an ordinary function that returns the partial derivatives, in NumPy code that runs on
-numbers, on arrays and on `Sym`s; everything else is derived from it:
+An elementwise operation is declared by one function that returns its partial derivatives.  The
+function is NumPy code that runs on scalars, arrays and `Sym`s.  Type inference, pullback,
+pushforward, source text and surfaces are derived from it:
 
     @elementwise("numpy.tanh", "math.tanh")
     def tanh(x, *, out):
@@ -36,11 +37,11 @@ from . import sign_analysis
 from .axes_and_sizes import known
 from .broadcasting import broadcast_shapes
 from .dtypes import as_dtype
-from .integer_range_checks import require_fit
+from .integer_range_checks import require_in_range
 from .operation_text import TextRule, call
 from .promotion import (
+    BOOL_AS_INT_OPS,
     COMPARISONS,
-    COUNTING,
     compute_dtype,
     converted_operands,
     is_weak,
@@ -60,12 +61,14 @@ def elementwise(
     kinks: str = "",
     doc: str = "",
 ) -> Callable[[Partials], Partials]:
-    """Registers the operation named like the decorated function, and its surfaces `paths`.
+    """Register the operation named after the decorated function, and its surfaces `paths`.
 
-    `singular`: a partial may be infinite, so that products with it are strong.
-    `order`: the first operand is an integer, by which there is no derivative.
-    `python`: its text on Python numbers yields a Python number, so that the result is weak.
-    `out`, if the function takes it, is the operation's result."""
+    `singular`: a partial may be infinite; products with it use `strong_mul` (0 where the cotangent
+    is 0).
+    `order`: the first operand is an integer and not differentiable.
+    `python`: the source text yields a Python scalar for Python scalars, so the result is weakly
+    typed.
+    If the function has a keyword parameter `out`, it is passed the operation's result."""
 
     def declare(partials: Partials) -> Partials:
         name = partials.__name__
@@ -94,11 +97,13 @@ def elementwise(
 
 
 def pythonic(name: str) -> Callable[..., Any]:
-    """A ufunc that among Python numbers alone follows Python."""
+    """The NumPy ufunc `name`, with Python semantics if all operands are Python scalars.
+
+    A bool counts as an int; an int to a negative int power is a float."""
     function = getattr(np, name)
 
     def evaluate(*args: Any) -> Any:
-        if all(type(a) is bool for a in args) and name in COUNTING:
+        if all(type(a) is bool for a in args) and name in BOOL_AS_INT_OPS:
             return function(*(int(a) for a in args))
         if name == "power" and all(type(a) is int for a in args) and args[1] < 0:
             return function(float(args[0]), args[1])
@@ -111,7 +116,10 @@ def pythonic(name: str) -> Callable[..., Any]:
 
 
 def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
-    value_of = _VALUES.get(name)
+    """Type inference of an elementwise operation: broadcast shape, promoted dtype, weak typing.
+
+    A 0-d int64 result also gets a symbolic value if the values of all operands are known."""
+    value_of = _SYMBOLIC_VALUES.get(name)
 
     def infer(b: Builder, types: Sequence[Type], attrs: Any, operands: Any = None) -> Type:
         shapes = []
@@ -122,11 +130,11 @@ def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
         dtype = result_dtype(name, types)
         if operands is not None and name not in COMPARISONS:
             for operand in converted_operands(name, operands):
-                require_fit(b, operand, compute_dtype(name, types))
+                require_in_range(b, operand, compute_dtype(name, types))
         if any(t.ndim for t in types):
             return Array(dtype, broadcast_shapes(b, *shapes))
-        judged = types[1:] if name == "where" else types
-        weak = python and all(map(is_weak, judged))
+        value_types = types[1:] if name == "where" else types
+        weak = python and all(map(is_weak, value_types))
         return Scalar(dtype, weak, _int_value(value_of, types) if dtype == "int64" else None)
 
     return infer
@@ -143,7 +151,8 @@ def _int_value(value_of: Callable[..., Dim | None] | None, types: Sequence[Type]
     return value_of(*values)
 
 
-_VALUES: dict[str, Callable[..., Dim | None]] = {
+# Operations on int64 scalars whose result has a symbolic value.
+_SYMBOLIC_VALUES: dict[str, Callable[..., Dim | None]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
@@ -197,8 +206,9 @@ def elementwise_pushforward(partials: Partials, singular: bool) -> Callable[...,
 
 
 def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
-    """The product of a cotangent or tangent with a partial, written as people would; None
-    where the partial is 0."""
+    """The product of a cotangent or tangent `g` with a partial, in simplified form.
+
+    Returns None if the partial is the constant 0."""
     if isinstance(slope, Sym) and isinstance(slope.operand, Const):
         slope = slope.operand.value
     if not isinstance(slope, Sym):
@@ -207,31 +217,35 @@ def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
         if slope in (1, -1):
             return g if slope == 1 else -g
         return g * (slope if isinstance(slope, complex) else float(slope))
-    # What was emitted for the partial itself may be judged, and taken apart.
-    made = {s.target.name: s.op for s in b.block if isinstance(s, Assign)}
-    if singular and not sign_analysis.finite(b, slope.operand, made):
+    # Definitions of this block belong to the partial: they may be analysed and rewritten.
+    definitions = {s.target.name: s.op for s in b.block if isinstance(s, Assign)}
+    if singular and not sign_analysis.finite(b, slope.operand, definitions):
         return b.emit("strong_mul", g, slope)
-    return _product(b, g, slope, made)
+    return _product(b, g, slope, definitions)
 
 
-def _product(b: Builder, g: Sym, slope: Sym, made: Mapping[str, Op]) -> Sym:
-    """g * slope, with the quotients, signs and constants of the slope applied to g in turn:
-    `g / x` and not `g * (1.0 / x)`."""
+def _product(b: Builder, g: Sym, slope: Sym, definitions: Mapping[str, Op]) -> Sym:
+    """g * slope, with the quotients, signs and constants of the slope applied to g one by one.
+
+    Emits `g / x` instead of `g * (1.0 / x)`."""
     if isinstance(slope.operand, Const):
         value = slope.operand.value
         return g if value == 1 else -g if value == -1 else g * slope
-    op = made.get(slope.operand.name)
+    op = definitions.get(slope.operand.name)
     if op is not None and op.name == "divide":
-        return _product(b, g, b.sym(op.args[0]), made) / b.sym(op.args[1])
+        return _product(b, g, b.sym(op.args[0]), definitions) / b.sym(op.args[1])
     if op is not None and op.name == "negative":
-        return _product(b, -g, b.sym(op.args[0]), made)
+        return _product(b, -g, b.sym(op.args[0]), definitions)
     if op is not None and op.name == "multiply" and isinstance(op.args[0], Const):
-        return _product(b, g, b.sym(op.args[0]), made) * b.sym(op.args[1])
+        return _product(b, g, b.sym(op.args[0]), definitions) * b.sym(op.args[1])
     return g * slope
 
 
 class tidy:
-    """Emits into a block of its own, and keeps of it what the results in `kept` need."""
+    """Context manager: emit into a scratch block, then eliminate dead assignments.
+
+    On exit, only the statements that the results in `kept` depend on are appended to the outer
+    block."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -257,7 +271,7 @@ class tidy:
 
 
 def constant(value: float, like: Any) -> Any:
-    """`value` in the dtype of `like`: what keeps float32 float32 where a bool is scaled."""
+    """`value` in the dtype of `like`, so that a scaled bool stays float32 in float32 code."""
     if isinstance(like, Sym):
         if is_weak(like.type) or like.dtype == "float64" or not is_float(like.type):
             return value
@@ -269,15 +283,15 @@ def constant(value: float, like: Any) -> Any:
     )
 
 
-def static_number(x: Any) -> Any:
-    """The number behind `x` where it is known, else None."""
+def constant_scalar(x: Any) -> Any:
+    """The compile-time constant scalar that `x` is, or None."""
     if isinstance(x, Sym):
         return x.operand.value if isinstance(x.operand, Const) else None
     return x if isinstance(x, (bool, int, float, complex)) else None
 
 
 def strong_product(g: Any, p: Any) -> Any:
-    """g * p, but 0 where g is 0, for numbers, arrays and Syms."""
+    """g * p, but 0 where g is 0, for scalars, arrays and Syms."""
     for x in (g, p):
         if isinstance(x, Sym):
             return x.b.emit("strong_mul", g, p)
@@ -290,8 +304,9 @@ def strong_product(g: Any, p: Any) -> Any:
 
 
 def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
-    """What `numpy.exp(x)` and `math.exp(x)` build.  NumPy's functions give NumPy numbers,
-    math's take and give Python's."""
+    """The surface of an elementwise function: `numpy.exp(x)` and `math.exp(x)` emit `exp`.
+
+    NumPy functions return NumPy scalars.  Functions of `math` take and return Python scalars."""
     of_math = path.startswith("math.")
 
     def build(b: Builder, *args: Any, **keywords: Any) -> Any:
@@ -311,11 +326,11 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
                 f"{path.rpartition('.')[2]}() takes {arity} arguments, {len(args)} given"
             )
         if of_math:
-            return python_number(b.emit(name, *(python_float(b, a) for a in args)))
+            return as_python_scalar(b.emit(name, *(as_python_float(b, a) for a in args)))
         operands = [_numpy_bool(as_operand(b, a)) for a in args]
         if path.startswith("scipy."):
-            operands = scipy_operands(operands, name in _SINGLE)
-        return numpy_number(b.emit(name, *operands))
+            operands = scipy_operands(operands, name in _FLOAT32_FOR_SMALL_INTS)
+        return as_numpy_scalar(b.emit(name, *operands))
 
     build.__name__ = name
     build.__doc__ = f"{path} is the operation `{name}`"
@@ -323,20 +338,20 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
 
 
 def _numpy_bool(x: Sym) -> Sym:
-    """To a NumPy function a bool is one, also where Python's operators count it as an int."""
-    return numpy_number(x) if x.dtype == "bool" else x
+    """A Python bool as a NumPy bool: ufuncs keep it a bool, Python operators count it as int."""
+    return as_numpy_scalar(x) if x.dtype == "bool" else x
 
 
-# Of small integers SciPy computes these in float32.
-_SINGLE = ("erfinv", "erfcinv", "ndtri", "iv", "ive", "jv")
+# Functions that SciPy computes in float32 for small integers.
+_FLOAT32_FOR_SMALL_INTS = ("erfinv", "erfcinv", "ndtri", "iv", "ive", "jv")
 
 
 def scipy_operands(operands: Sequence[Sym], single: bool) -> list[Sym]:
-    """The operands in the dtype that a function of scipy.special computes in.
+    """The operands, cast to the dtype in which a function of scipy.special computes.
 
-    SciPy has each one for float32 and for float64, and takes the first of these to which all
-    operands convert without loss; `single` says that float32 is the first.  Otherwise only
-    operands that are all float32 stay so."""
+    SciPy has a float32 and a float64 loop for each function, and takes the first loop to which all
+    operands convert without loss.  With `single` the float32 loop comes first.  Without it, float32
+    is used only if all operands are float32."""
     if any(is_complex(x.type) for x in operands):
         return list(operands)
     if single:
@@ -351,7 +366,7 @@ def scipy_operands(operands: Sequence[Sym], single: bool) -> list[Sym]:
 
 
 def float_dtype(path: str, dtype: Any) -> str:
-    """The dtype that a ufunc is told to compute in."""
+    """The name of the dtype passed as dtype= to a ufunc; it must be a float dtype."""
     name = as_dtype(dtype)
     if name not in FLOATS:
         raise UnsupportedError(f"{path} with dtype={name}", advice="convert the result instead")
@@ -359,7 +374,7 @@ def float_dtype(path: str, dtype: Any) -> str:
 
 
 def refuse_keywords(path: str, keywords: dict[str, Any]) -> None:
-    """Refuses keywords of NumPy's that are given and not understood here."""
+    """Raise UnsupportedError for the first keyword of a NumPy function that is not None."""
     for keyword, value in keywords.items():
         if value is not None:
             advice = "assign the result instead" if keyword == "out" else f"leave out {keyword}="
@@ -367,19 +382,19 @@ def refuse_keywords(path: str, keywords: dict[str, Any]) -> None:
 
 
 def as_operand(b: Builder, value: Any) -> Sym:
-    """A number, an array, or a nested sequence of them, which becomes an array."""
+    """The Sym of a scalar or array; a nested sequence of them is packed into an array."""
     if isinstance(value, (list, tuple)):
         return SURFACES["numpy.array"](b, value)
     return b.sym(value)
 
 
-def numpy_number(x: Sym) -> Sym:
-    """A Python number as the NumPy scalar that a NumPy function would give."""
+def as_numpy_scalar(x: Sym) -> Sym:
+    """`x` as a NumPy scalar: a Python scalar is cast to its own dtype, without weak typing."""
     return x.b.emit("cast", x, dtype=x.dtype) if is_weak(x.type) else x
 
 
-def python_number(x: Sym) -> Sym:
-    """The Python number that a scalar converts to."""
+def as_python_scalar(x: Sym) -> Sym:
+    """The Python scalar (bool, int, float, complex) that a NumPy scalar converts to."""
     if is_weak(x.type):
         return x
     dtype = "float64" if is_float(x.type) else "int64"
@@ -387,8 +402,8 @@ def python_number(x: Sym) -> Sym:
     return x.b.emit("cast", x, dtype=dtype, weak=True)
 
 
-def python_float(b: Builder, value: Any) -> Sym:
-    """What `float(value)` is."""
+def as_python_float(b: Builder, value: Any) -> Sym:
+    """`float(value)` as a Sym."""
     x = b.sym(value)
     if not isinstance(x.type, (Scalar, Array)) or x.ndim:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")

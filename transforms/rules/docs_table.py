@@ -1,4 +1,4 @@
-"""The page docs/rules.md, made of the tables of rules, surfaces and programs.
+"""Generator of docs/rules.md, from the tables of rules, surfaces and library programs.
 
 python -m s2s.transforms.rules > docs/rules.md      (or: make rules)
 """
@@ -39,8 +39,8 @@ _GROUPS = {
     "numpy.ndarray": "Methods and attributes of arrays",
     "scipy.special": "scipy.special",
 }
-# Parameters that hold numbers to differentiate by, under the names NumPy gives them.
-_NUMBERS = set(
+# Parameter names of NumPy that stand for differentiable operands.
+_DIFFERENTIABLE_NAMES = set(
     """a x y b m v c p q r f z w A ab x1 x2 a1 a2 arr ary ar array arrays arrs arys tup data xi
     iter iterable iterables seq value values val vals fill_value weights aweights xp fp left right
     loc scale mu df sigma low high mean initial start stop step base exp a_min a_max min max choices
@@ -48,8 +48,8 @@ _NUMBERS = set(
     to_end to_begin varargs operands self lu_and_piv c_and_lower real imag keywords args lam
     """.split()
 )
-# Programs and surfaces whose results are places, counts and truth values.
-_CONSTANT = set(
+# Programs and surfaces whose results are indices, counts and truth values: no derivative.
+_NONDIFFERENTIABLE = set(
     """argsort argpartition lexsort searchsorted isin in1d intersect1d union1d setdiff1d setxor1d
     array_equal array_equiv digitize nonzero flatnonzero argwhere isclose allclose shape ndim size
     itemsize nbytes indices diag_indices triu_indices tril_indices diag_indices_from
@@ -62,8 +62,8 @@ _CONSTANT = set(
     geometric default_rng fftfreq rfftfreq""".split()
 )
 
-# Where the names do not tell.
-_BY: dict[str, tuple[str, ...]] = {
+# Differentiable parameters of functions for which `_DIFFERENTIABLE_NAMES` is wrong.
+_EXPLICIT: dict[str, tuple[str, ...]] = {
     "numpy.arange": ("start", "step"),
     "numpy.bincount": ("weights",),
     "numpy.choose": ("choices",),
@@ -84,17 +84,18 @@ _BY: dict[str, tuple[str, ...]] = {
     "scipy.special.polygamma": ("x",),
     "scipy.stats.lognorm.logpdf": ("x", "s", "loc", "scale"),
 }
-# Draws that are standard draws, shifted and scaled.
-_DRAWS = {
+# Draws with a location or scale: differentiable in these parameters.
+_LOCATION_SCALE_DRAWS = {
     **dict.fromkeys("normal laplace gumbel logistic".split(), ("loc", "scale")),
     **dict.fromkeys("exponential rayleigh gamma".split(), ("scale",)),
     "uniform": ("low", "high"),
     "lognormal": ("mean", "sigma"),
 }
-_REFUSED = ("eig", "eigvals")  # known only to be refused with advice
+_REFUSED = ("eig", "eigvals")  # their surfaces only raise UnsupportedError with advice
 
 
 def page() -> str:
+    """The text of docs/rules.md."""
     parts = [_INTRO]
     groups: dict[str, list[str]] = {}
     for path in sorted({**SURFACES, **LIBRARY}):
@@ -109,7 +110,7 @@ def page() -> str:
 def _group(path: str) -> str:
     module = path.rpartition(".")[0]
     if module.startswith("numpy.") and module.count(".") == 1 and module not in _GROUPS:
-        # Methods of ufuncs stand with the functions.
+        # Methods of ufuncs are listed with the functions.
         return "NumPy" if f"{module}" in SURFACES else module
     return "scipy.stats" if module.startswith("scipy.stats.") else _GROUPS.get(module, module)
 
@@ -128,7 +129,7 @@ def _functions(paths: Iterable[str]) -> str:
         by = ", ".join(differentiable_in(path))
         rows.setdefault((by, _kinks(path, _rule_of(path))), []).append(path)
     lines = ["| function | differentiable in | at kinks |", "|---|---|---|"]
-    # Those without a derivative come last.
+    # Functions without a derivative come last.
     for (by, kinks), names in sorted(rows.items(), key=lambda row: (not row[0][0], row[1][0])):
         shown = ", ".join(f"`{_short(n)}`" for n in names)
         lines.append(f"| {shown} | {_code(by)} | {kinks} |")
@@ -147,7 +148,7 @@ def _code(names: str) -> str:
 
 
 def _rule_of(path: str) -> Rule | None:
-    """The operation that a function is, where it is one."""
+    """The rule of the operation that a function emits, if it emits one of the same name."""
     if path in LIBRARY and path not in SURFACES:
         return None
     module, _, name = path.rpartition(".")
@@ -161,14 +162,14 @@ def _kinks(path: str, rule: Rule | None) -> str:
 
 
 def differentiable_in(path: str) -> tuple[str, ...]:
-    """The parameters of a function by which its result can be differentiated."""
+    """The names of the differentiable parameters of a function."""
     name = path.rpartition(".")[2]
     rule = _rule_of(path)
-    if path in _BY:
-        return _BY[path]
+    if path in _EXPLICIT:
+        return _EXPLICIT[path]
     if path.startswith("numpy.random."):
-        return _DRAWS.get(name, ())
-    if name in _CONSTANT or (rule is not None and rule.differentiable == ()):
+        return _LOCATION_SCALE_DRAWS.get(name, ())
+    if name in _NONDIFFERENTIABLE or (rule is not None and rule.differentiable == ()):
         return ()
     if rule is not None and rule.partials is not None:
         return tuple(_names(rule.partials)[i] for i in rule.differentiable or ())
@@ -176,9 +177,9 @@ def differentiable_in(path: str) -> tuple[str, ...]:
     names = _names(function)[1 if path in SURFACES else 0 :]
     if path.startswith("numpy.ndarray.") and names:
         names = ["x", *(n for n in names[1:] if n != "x")]
-    known = [n for n in names if n in _NUMBERS]
-    plain = [n for n in known if n not in ("args", "keywords", "initial", "mean")]
-    return tuple(plain) or tuple("operands" for n in known[:1])
+    candidates = [n for n in names if n in _DIFFERENTIABLE_NAMES]
+    plain = [n for n in candidates if n not in ("args", "keywords", "initial", "mean")]
+    return tuple(plain) or tuple("operands" for n in candidates[:1])
 
 
 def _names(function: Callable[..., Any]) -> list[str]:

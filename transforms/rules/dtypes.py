@@ -1,4 +1,4 @@
-"""Dtypes as users write them."""
+"""Dtype arguments: supported dtypes, conversion to dtype names, casting rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUPPORTED = (
 
 
 def as_dtype(dtype: Any, default: str = "float64") -> str:
-    """The name of a dtype given as a class, a string, a dtype, or Python's float, int, bool."""
+    """The name of a dtype given as a NumPy class, a string, a dtype, or float, int or bool."""
     if dtype is None:
         return default
     if isinstance(dtype, Sym):
@@ -31,7 +31,7 @@ def as_dtype(dtype: Any, default: str = "float64") -> str:
 
 
 def require_cast(x: Sym, dtype: str, casting: str) -> None:
-    """Raises what NumPy raises where the rule `casting` does not allow a conversion to `dtype`."""
+    """Raise NumPy's TypeError if the rule `casting` does not allow a cast of `x` to `dtype`."""
     have, want = np.dtype(x.dtype), np.dtype(dtype)
     if not np.can_cast(have, want, casting):  # type: ignore[arg-type]
         raise TypeError(

@@ -1,8 +1,8 @@
-"""Arguments that must be integers: sizes, axes, counts and offsets.
+"""Validation and conversion of integer arguments of surfaces: sizes, axes, counts, offsets.
 
-NumPy passes them to `operator.index`, which takes Python's and NumPy's integers and raises a
-TypeError for floats, also for those with an integral value.  The rules rely on integers, so that
-arguments are checked here before a rule sees them."""
+NumPy passes them to `operator.index`.  It takes Python and NumPy integers, and raises a TypeError
+for floats, including floats with an integral value.  Surfaces rely on integers, so arguments are
+checked here before a surface is called."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from ..ir.errors import TypeError_, UnsupportedError
 from ..ir.nodes import Array, Scalar
 from .axes_and_sizes import known
 
-# The names under which functions take integers; None stands for a default of the first.
+# Names of integer parameters.  Those of the first set may be None even without such a default.
 _OPTIONAL = frozenset("axis axes axis1 axis2 source destination shape s".split())
-_NAMES = _OPTIONAL | frozenset(
+_INTEGER_NAMES = _OPTIONAL | frozenset(
     "new_shape dims dimensions window_shape n N M k num repeats reps offset decimals ndigits kth"
     " minlength count ndmin ind indices multi_index index".split()
 )
-_MORE = {"math.factorial": "x", "math.ldexp": "x2", "numpy.ldexp": "x2", "numpy.choose": "a"}
-# Where floats are taken, too, as parts of arithmetic or to be truncated.
+# One further integer parameter of these functions.
+_EXTRA_NAME = {"math.factorial": "x", "math.ldexp": "x2", "numpy.ldexp": "x2", "numpy.choose": "a"}
+# Parameters that take floats, too: NumPy uses them in arithmetic or truncates them.
 _TRIANGLES = [f"numpy.{name}" for name in ("tri", "tril", "triu", "rot90")]
 _TRIANGLES += [f"numpy.{name}_indices{of}" for name in ("tril", "triu") for of in ("", "_from")]
 _WINDOWS = [f"numpy.{name}" for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")]
-_FLOATS = {
+_FLOAT_ALLOWED = {
     **dict.fromkeys([*_TRIANGLES, *_WINDOWS, "numpy.diag_indices"], "NMnk"),
     **dict.fromkeys(("numpy.linalg.norm", "numpy.linalg.vector_norm"), ("axis",)),
     **dict.fromkeys(("numpy.repeat", "numpy.ndarray.repeat"), ("repeats",)),
     **dict.fromkeys(("numpy.take", "numpy.ndarray.take"), ("indices",)),
 }
-# Where NumPy negates or multiplies in the dtype of the argument.
-_WRAPPING = {
+# Parameters that NumPy negates or multiplies in their own dtype: an unsigned one may wrap around.
+_MAY_WRAP = {
     **dict.fromkeys(_TRIANGLES, "k"),
     **dict.fromkeys(("numpy.fft.fftfreq", "numpy.fft.rfftfreq"), "n"),
 }
@@ -45,25 +46,27 @@ _MODULES = ("numpy.", "scipy.fft.", "math.", "builtins.round")
 
 @functools.cache
 def integer_parameters(path: str, function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters that must be integers, by name; `function` is what stands for the function
-    at `path`.  In `numpy.random` such names are those of parameters of distributions."""
+    """The parameters of the function at `path` that must be integers, by name.
+
+    `function` is the surface or library program of `path`.  Paths in `numpy.random` have none:
+    there the same names are parameters of distributions."""
     if not path.startswith(_MODULES) or path.startswith("numpy.random."):
         return {}
-    names = _NAMES | {_MORE.get(path)}
+    names = _INTEGER_NAMES | {_EXTRA_NAME.get(path)}
     parameters = inspect.signature(function).parameters
     return {name: p for name, p in parameters.items() if name in names}
 
 
-def with_integers(
+def convert_integer_arguments(
     path: str, surface: Callable[..., Any], args: list[Any], keywords: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a surface, with those that must be integers checked and converted."""
-    wanted = integer_parameters(path, surface)
-    if not wanted:
+    """The arguments of a surface, with integer arguments checked and converted to int64."""
+    parameters_by_name = integer_parameters(path, surface)
+    if not parameters_by_name:
         return args, keywords
     args, keywords = list(args), dict(keywords)
     for at, parameter in enumerate(list(inspect.signature(surface).parameters.values())[1:]):
-        if parameter.name not in wanted:
+        if parameter.name not in parameters_by_name:
             continue
         if parameter.name in keywords:
             value = keywords[parameter.name]
@@ -74,24 +77,30 @@ def with_integers(
 
 
 def as_integers(path: str, parameter: inspect.Parameter, value: Any) -> Any:
-    """An argument of integers, or tuples and lists of them, as 64-bit integers."""
+    """An integer argument, or a nested tuple or list of integers, converted to int64.
+
+    Raises TypeError for values that are not integers, as `operator.index` does."""
     if value is None and (parameter.default is None or parameter.name in _OPTIONAL):
         return None
     if isinstance(value, (tuple, list)):
         return type(value)([as_integers(path, parameter, v) for v in value])
-    number = known(value)
-    type_ = number.type if isinstance(number, Sym) else None
-    dtype = type_.dtype if isinstance(type_, (Scalar, Array)) else _dtype(number)
+    scalar = known(value)
+    type_ = scalar.type if isinstance(scalar, Sym) else None
+    dtype = type_.dtype if isinstance(type_, (Scalar, Array)) else _dtype(scalar)
     kind = "O" if dtype is None else np.dtype(dtype).kind
-    if kind == "f" and parameter.name in _FLOATS.get(path, ()) and not isinstance(type_, Array):
-        return int(number) if parameter.name == "axis" and not isinstance(number, Sym) else value
-    if kind == "u" and _WRAPPING.get(path) == parameter.name:
+    if (
+        kind == "f"
+        and parameter.name in _FLOAT_ALLOWED.get(path, ())
+        and not isinstance(type_, Array)
+    ):
+        return int(scalar) if parameter.name == "axis" and not isinstance(scalar, Sym) else value
+    if kind == "u" and _MAY_WRAP.get(path) == parameter.name:
         what = f"an unsigned integer for {parameter.name}= of {path}, where it may wrap around"
         raise UnsupportedError(what, advice="convert it: int(...)")
     if kind in "fc" and path.endswith("fftfreq"):
         raise ValueError("n should be an integer")
     if dtype is None:
-        raise TypeError_(f"{path}: an integer is required, not {type(number).__name__}")
+        raise TypeError_(f"{path}: an integer is required, not {type(scalar).__name__}")
     if kind not in "iub":
         raise TypeError(
             f"{dtype.rstrip('0123456789')!r} object cannot be interpreted as an integer"
@@ -100,13 +109,13 @@ def as_integers(path: str, parameter: inspect.Parameter, value: Any) -> Any:
         return value
     if kind == "b" and path.startswith(("numpy.", "scipy.")):
         raise UnsupportedError(f"a bool for {parameter.name}= of {path}", advice="give an integer")
-    if isinstance(number, Sym):
-        return number if dtype in ("int64", "bool") else number.astype("int64")
-    return number if kind == "b" else int(number)
+    if isinstance(scalar, Sym):
+        return scalar if dtype in ("int64", "bool") else scalar.astype("int64")
+    return scalar if kind == "b" else int(scalar)
 
 
-def _dtype(number: Any) -> str | None:
-    """The dtype of a number, None for anything else."""
-    if isinstance(number, (bool, int, float, complex, np.generic)):
-        return "int64" if type(number) is int else np.asarray(number).dtype.name
+def _dtype(scalar: Any) -> str | None:
+    """The dtype name of a scalar constant; None for anything else."""
+    if isinstance(scalar, (bool, int, float, complex, np.generic)):
+        return "int64" if type(scalar) is int else np.asarray(scalar).dtype.name
     return None

@@ -1,7 +1,7 @@
-"""Range checks where a number is converted to an integer dtype.
+"""Range checks for the conversion of a scalar to an integer dtype.
 
-NumPy raises OverflowError where a Python number does not fit (`np.uint8(300)`, `k + 300`,
-`k[0] = -1`), and where any number is assigned to an element or slice of a signed array.
+NumPy raises OverflowError if a Python scalar is out of range (`np.uint8(300)`, `k + 300`,
+`k[0] = -1`), and if any scalar out of range is assigned to an element or slice of a signed array.
 Arrays wrap.
 """
 
@@ -16,9 +16,10 @@ from ..ir.nodes import Const, Scalar, Var
 from .promotion import is_weak
 
 
-def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False) -> None:
-    """Raises unless the number `value` fits in the integer `dtype`.  A NumPy number wraps, but
-    where `numpy_numbers` says so it is checked against a signed dtype."""
+def require_in_range(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False) -> None:
+    """Emit a check that the scalar `value` is in the range of the integer `dtype`.
+
+    NumPy scalars wrap and are not checked, except against a signed dtype if `numpy_numbers`."""
     x = b.sym(value)
     if np.dtype(dtype).kind not in "iu" or not isinstance(x.type, Scalar) or _is_undefined(b, x):
         return
@@ -32,24 +33,26 @@ def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False)
         _require_integer_fit(b, x, low, high, dtype)
 
 
-def require_finite(b: Builder, x: Sym, dtype: str) -> None:
-    """Raises where a Python float that is known at run time only is too large for a small float
-    dtype."""
+def require_no_float_overflow(b: Builder, x: Sym, dtype: str) -> None:
+    """Emit a check that a Python float does not overflow in float16 or float32.
+
+    Only values unknown at compile time are checked."""
     if dtype in ("float16", "float32") and is_weak(x.type) and x.dtype == "float64":
         if not isinstance(x.operand, Const) and not _is_undefined(b, x):
             size, largest = b.emit("absolute", x), float(np.finfo(dtype).max)
             fits = (size <= largest) | (size == np.inf) | (x != x)
-            told = f" is too large for {dtype}, which it is on another path"
-            b.check(fits, "OverflowError", x, told)
+            message = f" is too large for {dtype}, which it is on another path"
+            b.check(fits, "OverflowError", x, message)
 
 
 def _is_undefined(b: Builder, x: Sym) -> bool:
-    """Whether it stands for a name that is not bound yet, which has no value to check."""
+    """True if `x` is `undef`, the value of a name that is not bound yet."""
     made = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None
     return made is not None and made.name == "undef"
 
 
 def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) -> None:
+    """Emit the bound checks of an integer; a size is known to be non-negative."""
     source = np.iinfo(x.dtype)
     value = x.type.value
     if value is not None and value.is_const:
@@ -68,8 +71,8 @@ def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) ->
 
 
 def _require_finite_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) -> None:
-    """Floats are truncated, so that those above `low - 1` and below `high + 1` fit."""
+    """Emit the checks of a float: it is truncated, so it must be in (low - 1, high + 1)."""
     b.check(b.emit("equal", x, x), "ValueError", "cannot convert float NaN to integer")
-    # low - 1 is not a float64 for 64-bit integers, and low itself fits.
+    # For 64-bit integers low - 1 is not representable in float64; low itself is in range.
     above = x > float(low - 1) if float(low - 1) < low else x >= float(low)
     b.check(above & (x < float(high + 1)), "OverflowError", x, f" is out of bounds for {dtype}")

@@ -1,6 +1,7 @@
-"""Readable Python for operations: makers of `Rule.text` functions.
+"""Source text of operations in emitted NumPy code: factories of `Rule.text` functions.
 
-Each takes the operands' texts, the attributes and the operands' types."""
+A text function takes the operands' texts, the attributes and the operands' types.  It returns the
+text and its precedence (`ir/precedence.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ TextRule = Callable[[Sequence[Text], "dict[str, Any]", Sequence[Type]], Text]
 
 
 def call(function: str) -> TextRule:
-    """`np.exp(x)`, with attributes that differ from None as keywords."""
+    """`np.exp(x)`; attributes other than None become keywords."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         return call_text(function, args, attrs)
@@ -23,12 +24,14 @@ def call(function: str) -> TextRule:
 
 
 def call_text(function: str, args: Sequence[Text], attrs: dict[str, Any] | None = None) -> Text:
+    """The text of a call; attributes other than None become keywords."""
     parts = [wrap(a, TERNARY) for a in args]
     parts += [f"{k}={keyword(k, v)}" for k, v in (attrs or {}).items() if v is not None]
     return f"{function}({', '.join(parts)})", ATOM
 
 
 def keyword(name: str, value: Any) -> str:
+    """The text of a keyword argument's value."""
     if name == "dtype":
         return dtype_text(value)
     if name == "axis" and isinstance(value, tuple) and len(value) == 1:
@@ -41,7 +44,7 @@ def dtype_text(dtype: str) -> str:
 
 
 def infix(operator: str, precedence: int) -> TextRule:
-    """`x + y`, grouping from the left."""
+    """`x + y`, left-associative."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         left, right = args
@@ -51,7 +54,7 @@ def infix(operator: str, precedence: int) -> TextRule:
 
 
 def comparison(operator: str, precedence: int) -> TextRule:
-    """`x < y`; never a chain, whose meaning is another."""
+    """`x < y`; operands are parenthesised, since `x < y < z` would be a chained comparison."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         left, right = (wrap(a, precedence + 1) for a in args)
@@ -72,7 +75,7 @@ def power(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) ->
 
 
 def by_rank(scalars: TextRule, arrays: TextRule) -> TextRule:
-    """One form for scalars, another as soon as an array is among the operands."""
+    """One form if all operands are scalars, another if any is an array."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         return (arrays if any(t.ndim for t in types) else scalars)(args, attrs, types)
@@ -81,7 +84,7 @@ def by_rank(scalars: TextRule, arrays: TextRule) -> TextRule:
 
 
 def by_weakness(weak: TextRule, strong: TextRule) -> TextRule:
-    """One form for Python's own numbers, another as soon as NumPy's are among the operands."""
+    """One form if all operands are Python scalars, another if any is a NumPy value."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         python = all(isinstance(t, Scalar) and t.weak for t in types)
@@ -91,7 +94,7 @@ def by_weakness(weak: TextRule, strong: TextRule) -> TextRule:
 
 
 def method(name: str) -> TextRule:
-    """`x.sum(axis=0)`: the first operand's method."""
+    """`x.sum(axis=0)`: a method of the first operand."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         return call_text(f"{wrap(args[0], ATOM)}.{name}", args[1:], attrs)
@@ -100,7 +103,7 @@ def method(name: str) -> TextRule:
 
 
 def attribute(name: str) -> TextRule:
-    """`z.real`"""
+    """`z.real`: an attribute of the first operand."""
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
         return f"{wrap(args[0], ATOM)}.{name}", ATOM

@@ -1,7 +1,10 @@
-"""Result dtypes of elementwise operations: NumPy 2's (NEP 50), asked of NumPy itself.
+"""Dtype promotion of elementwise operations: the rules of NumPy 2 (NEP 50), resolved by NumPy.
 
-A Python number is a weak scalar: an int64, float64 or complex128 that adopts its partner's dtype.
-Among themselves weak scalars follow Python: a bool counts as an int, `2 ** -1` is 0.5."""
+A Python scalar is a weak scalar: an int64, float64 or complex128 that adopts the dtype of the other
+operand.  Operations on weak scalars alone follow Python: a bool counts as an int, `2 ** -1` is 0.5.
+
+A *mixed* scalar (`Scalar.mixed`) is a join of control-flow paths with different promotion, such as
+a Python integer on one path and a NumPy integer on another."""
 
 from __future__ import annotations
 
@@ -17,53 +20,55 @@ from ..ir.nodes import Array, Scalar, Type
 from ..ir.record import replace
 
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-# Operations that NumPy has no ufunc for: the dtypes of these operands are joined.
-_JOINED = {
+# Operations without a NumPy ufunc: the result dtype is the join of these operands' dtypes.
+_JOINED_OPERANDS = {
     "where": slice(1, 3),
     "clip": slice(0, 3),
     "clip_low": slice(0, 2),
     "clip_high": slice(0, 2),
     "strong_mul": slice(0, 2),
 }
-# What NumPy lacks behaves as one of its own.
-_LIKE = {
+# Operations without a NumPy ufunc that promote like the given ufunc.
+_SAME_PROMOTION = {
     **dict.fromkeys(
         "erf erfc erfcx erfinv erfcinv ndtri expit lgamma gamma digamma".split(), "exp"
     ),
     **dict.fromkeys("polygamma jv iv ive beta betaln".split(), "arctan2"),
     **dict.fromkeys(("real", "imag"), "absolute"),
 }
-# Where Python counts a bool as an int.
-COUNTING = (
+# Operations for which Python counts a bool as an int.
+BOOL_AS_INT_OPS = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"
     " left_shift right_shift invert"
 ).split()
-_PYTHON = {"float64": float, "int64": int, "complex128": complex}
-_COUNTS = ("bool", "int64")
-_INT64 = (-(2**63), 2**63 - 1)
+_PYTHON_TYPES = {"float64": float, "int64": int, "complex128": complex}
+_PYTHON_INTEGERS = ("bool", "int64")
+_INT64_RANGE = (-(2**63), 2**63 - 1)
 
 
 def is_weak(type_: Type) -> bool:
+    """True for the type of a Python scalar."""
     return isinstance(type_, Scalar) and type_.weak
 
 
 def compute_dtype(op: str, types: Sequence[Type]) -> str:
-    """The dtype to which operands are converted before `op` is computed (for `where` its
-    two choices)."""
+    """The dtype to which operands are cast before `op` is computed; for `where`, its two
+    choices."""
     return _dtypes(op, types)[0]
 
 
 def result_dtype(op: str, types: Sequence[Type]) -> str:
+    """The dtype of the result of `op`."""
     return _dtypes(op, types)[1]
 
 
 def converted_operands(op: str, operands: Sequence[Any]) -> Sequence[Any]:
-    """The operands that are converted to the compute dtype: of `where` its two choices."""
-    return operands[_JOINED[op]] if op in _JOINED else operands
+    """The operands that are cast to the compute dtype; for `where`, its two choices."""
+    return operands[_JOINED_OPERANDS[op]] if op in _JOINED_OPERANDS else operands
 
 
 def mixed_dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
-    """The result dtypes of `op` if mixed integers are NumPy's, and if they are Python's."""
+    """The result dtypes of `op` with mixed integers as NumPy scalars, and as Python scalars."""
     python = [
         Scalar("int64", True) if isinstance(t, Scalar) and t.mixed and not t.weak else t
         for t in types
@@ -72,15 +77,16 @@ def mixed_dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
 
 
 def join_dtypes(types: Sequence[Type]) -> str:
-    """The dtype that holds all of these: NumPy's `result_type`."""
+    """The join of the dtypes: NumPy's `result_type`."""
     joined = _join(tuple(_key(t) for t in types))
     _refuse_overflow(types, joined)
     return joined
 
 
 def join_types(left: Type, right: Type) -> Type:
-    """The type of a value that is one or the other, of equal rank: dims and what is known
-    of an integer are kept only where both agree."""
+    """The type of a phi of two values of equal rank.
+
+    Dims, and the symbolic value of an integer, are kept only if both types agree on them."""
     from ..ir.builder import OPEN
 
     if left.ndim == 0 and isinstance(left, Scalar) and isinstance(right, Scalar):
@@ -96,44 +102,45 @@ def join_types(left: Type, right: Type) -> Type:
 def _join_scalars(left: Scalar, right: Scalar) -> Scalar:
     value = left.value if left.value == right.value else None
     if left.dtype == right.dtype:
-        # A mixed float64 is a Python number to others, and a strong one is not.
+        # A mixed float64 promotes as a Python scalar; a join with a NumPy float64 is not mixed.
         mixed = left.mixed or right.mixed
         weak = left.weak and right.weak
         return Scalar(left.dtype, weak, value, mixed and (weak or left.dtype != "float64"))
     for one, other in ((left, right), (right, left)):
         if one.weak and one.mixed and other.dtype == "float32":
             return Scalar("float64", True, None, True)
-        if one.weak and not other.weak and _is_small(other.dtype) and one.dtype in _COUNTS:
+        if one.weak and not other.weak and _is_small(other.dtype) and one.dtype in _PYTHON_INTEGERS:
             return Scalar(other.dtype, False, value, True)
     dtype = join_dtypes((left, right))
     return Scalar(dtype, left.weak and right.weak, value)
 
 
-def mixes_integers(left: Type, right: Type) -> bool:
-    """Whether these are numbers of different integer types, one of them a NumPy dtype: arithmetic
-    with them wraps differently."""
+def differ_in_integer_dtype(left: Type, right: Type) -> bool:
+    """True if both are integers, of different dtypes: arithmetic with them wraps differently."""
     kinds = {kind_of(left.dtype), kind_of(right.dtype)}
     return left.dtype != right.dtype and kinds <= {"i", "u"}
 
 
 def join_conflict(left: Type, right: Type) -> str:
-    """Why a number or array cannot be one of these two; empty if it can.  Integers of different
-    dtypes wrap differently, so that what is computed from them depends on the path."""
+    """The reason why a phi of these two types is not supported; empty if it is supported.
+
+    Integers of different dtypes wrap differently, so the result of arithmetic on the phi would
+    depend on the path taken."""
     if not isinstance(left, (Scalar, Array)) or not isinstance(right, (Scalar, Array)):
         return ""
     if left.dtype == right.dtype or not {kind_of(left.dtype), kind_of(right.dtype)} <= {"i", "u"}:
         return ""
     for one, other in ((left, right), (right, left)):
         if is_weak(one):
-            if not _known(one, lambda v: not _fits(v, other.dtype)):  # noqa: B023
+            if not _const_int_satisfies(one, lambda v: not _fits(v, other.dtype)):  # noqa: B023
                 return ""
             return f"a Python integer that is too large on one path and {other.dtype} on another"
     return f"{left.dtype} on one path and {right.dtype} on another"
 
 
-def type_of(operand: Any) -> Type:
-    """The type of an operand where paths meet: mixed if it is a Python float that becomes
-    infinite or 0 in float32."""
+def phi_operand_type(operand: Any) -> Type:
+    """The type of a phi operand: mixed if it is a Python float that becomes infinite or 0 in
+    float32."""
     type_, value = operand.type, getattr(operand, "value", None)
     if is_weak(type_) and isinstance(value, float) and math.isfinite(value):
         with np.errstate(all="ignore"):
@@ -144,21 +151,27 @@ def type_of(operand: Any) -> Type:
 
 
 def _is_small(dtype: str) -> bool:
+    """True for integer dtypes other than int64."""
     return kind_of(dtype) in "iu" and dtype != "int64"
 
 
 def _dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
-    types = _pythonic(types) if op in COUNTING else list(types)
-    if op in _JOINED:
-        chosen = types[_JOINED[op]]
-        dtype = _join(tuple(_key(t) for t in chosen))
-        _refuse_overflow(chosen, dtype)
+    """The compute dtype and the result dtype of `op`."""
+    types = _pythonic(types) if op in BOOL_AS_INT_OPS else list(types)
+    if op in _JOINED_OPERANDS:
+        joined = types[_JOINED_OPERANDS[op]]
+        dtype = _join(tuple(_key(t) for t in joined))
+        _refuse_overflow(joined, dtype)
         return dtype, dtype
-    if op == "power" and all(map(is_weak, types)) and _known(types[1], lambda v: v < 0):
+    if (
+        op == "power"
+        and all(map(is_weak, types))
+        and _const_int_satisfies(types[1], lambda v: v < 0)
+    ):
         return "float64", "float64"
     compute, result = _resolve(op, tuple(_key(t) for t in types))
     if op in COMPARISONS:
-        # A Python integer beyond its partner's range still compares rightly.
+        # Comparisons with a Python integer out of the other operand's range are exact.
         if kind_of(compute) in "iu" and any(t.dtype == "int64" for t in types if is_weak(t)):
             compute = "int64"
     else:
@@ -167,25 +180,26 @@ def _dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
 
 
 def _pythonic(types: Sequence[Type]) -> list[Type]:
-    """Among Python numbers alone, a bool is an int."""
+    """The operand types, with bool replaced by int if all are Python scalars."""
     if all(map(is_weak, types)):
         return [Scalar("int64", True, t.value) if t.dtype == "bool" else t for t in types]  # type: ignore[union-attr]
     return list(types)
 
 
 def _key(type_: Type) -> Any:
-    if is_weak(type_) and type_.dtype in _PYTHON:
-        return _PYTHON[type_.dtype]
+    """The argument for `resolve_dtypes` and `result_type`: a Python type for a weak scalar."""
+    if is_weak(type_) and type_.dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[type_.dtype]
     return np.dtype(type_.dtype)
 
 
 @cache
 def _resolve(op: str, keys: tuple[Any, ...]) -> tuple[str, str]:
-    ufunc = getattr(np, _LIKE.get(op, op))
+    ufunc = getattr(np, _SAME_PROMOTION.get(op, op))
     try:
         dtypes = ufunc.resolve_dtypes((*keys, None))
     except TypeError as error:
-        # NumPy's own subclasses cannot be raised again with a place added.
+        # NumPy's subclasses of TypeError cannot be raised again with a source position added.
         raise TypeError(str(error)) from None
     return dtypes[0].name, dtypes[-1].name
 
@@ -196,20 +210,23 @@ def _join(keys: tuple[Any, ...]) -> str:
 
 
 def kind_of(dtype: str) -> str:
+    """NumPy's one-letter kind of a dtype."""
     return "O" if dtype == "object" else np.dtype(dtype).kind
 
 
 def is_inexact(dtype: str) -> bool:
-    """Whether it is a dtype of floats or complex numbers."""
+    """True for float and complex dtypes."""
     return kind_of(dtype) in "fc"
 
 
-def _known(type_: Type, holds: Any) -> bool:
+def _const_int_satisfies(type_: Type, holds: Any) -> bool:
+    """True if the type is that of a constant int64 whose value satisfies `holds`."""
     value = type_.value if isinstance(type_, Scalar) else None
     return value is not None and value.is_const and type_.dtype == "int64" and holds(value.const)
 
 
 def _fits(value: int, dtype: str) -> bool:
+    """True if an integer is in the range of `dtype`; always true for non-integer dtypes."""
     kind = np.dtype(dtype).kind
     if kind not in "iu":
         return True
@@ -218,11 +235,12 @@ def _fits(value: int, dtype: str) -> bool:
 
 
 def _refuse_overflow(types: Sequence[Type], dtype: str) -> None:
+    """Raise if a constant Python integer is out of the range of `dtype`."""
     for t in types:
         value = t.value if isinstance(t, Scalar) and t.weak else None
         if value is None or not value.is_const or t.dtype != "int64":
             continue
-        if not _INT64[0] <= value.const <= _INT64[1]:
+        if not _INT64_RANGE[0] <= value.const <= _INT64_RANGE[1]:
             raise UnsupportedError("this integer does not fit in 64 bits", advice="use a float")
         if not _fits(value.const, dtype):
             raise OverflowError(f"Python integer {value.const} out of bounds for {dtype}")

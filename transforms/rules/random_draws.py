@@ -1,8 +1,9 @@
-"""Random draws: what NumPy does for each, how each is written, and which are refused.
+"""Random draws (`Draw` statements): NumPy evaluation, source text, and unsupported cases.
 
-A `Draw` is a statement and no operation, so that no pass that shares, repeats, moves or drops
-operations can touch it.  Its target is inactive: derivatives flow around it, through the
-arithmetic that a parametrised draw is taken apart into (`rules/numpy/random.py`).
+A `Draw` is a statement, not an operation: CSE, rematerialisation, code motion and DCE, which act on
+operations, leave it alone.  Its target is inactive.  A draw with a location and a scale is expanded
+to a standard draw and arithmetic (`rules/numpy/random.py`); derivatives flow through the
+arithmetic.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from ..ir.errors import UnsupportedError
 from ..ir.nodes import Call, Draw, Function, Operand
 
-# Methods of generators, by the number of their parameters.  The legacy generator has others.
-METHODS = {
+# Methods of `np.random.Generator`, with the number of parameters they draw with.
+GENERATOR_METHODS = {
     "random": 0, "standard_normal": 0, "standard_exponential": 0, "laplace": 0, "gumbel": 0,
     "logistic": 0, "rayleigh": 0, "standard_cauchy": 0, "standard_gamma": 1, "beta": 2,
     "chisquare": 1, "noncentral_chisquare": 2, "f": 2, "standard_t": 1, "vonmises": 2,
@@ -24,21 +25,22 @@ METHODS = {
     "binomial": 2, "geometric": 1, "negative_binomial": 2, "zipf": 1, "logseries": 1,
     "hypergeometric": 3, "integers": 2, "permutation": 1, "choice": 3,
 }  # fmt: skip
-LEGACY = {
-    **{k: v for k, v in METHODS.items() if k not in ("random", "integers")},
+# Functions of `np.random` (the legacy generator), with their number of parameters.
+LEGACY_METHODS = {
+    **{k: v for k, v in GENERATOR_METHODS.items() if k not in ("random", "integers")},
     "random_sample": 0, "randint": 2,
 }  # fmt: skip
-# Methods that yield integers.
-COUNTS = (
+# Methods that return integers.
+INTEGER_METHODS = (
     "poisson binomial geometric negative_binomial zipf logseries hypergeometric integers randint "
     "permutation choice"
 ).split()
 # Methods that take dtype=.
-TYPED = ("random", "standard_normal", "standard_exponential", "standard_gamma", "integers")
+DTYPE_METHODS = ("random", "standard_normal", "standard_exponential", "standard_gamma", "integers")
 
 
 def run(rng: Any, method: str, args: Sequence[Any], size: Any, dtype: str) -> Any:
-    """What a draw yields, from NumPy itself; `rng` is None for the legacy generator."""
+    """Evaluate a draw with NumPy; `rng` is None for the legacy generator."""
     source = np.random if rng is None else rng
     if method in ("default_rng", "seed"):
         return getattr(np.random, method)(*args)
@@ -47,12 +49,12 @@ def run(rng: Any, method: str, args: Sequence[Any], size: Any, dtype: str) -> An
     if method == "choice":
         count, replace, *weights = args
         return source.choice(count, size, bool(replace), *weights)
-    keywords = {"dtype": dtype} if method in TYPED and rng is not None else {}
+    keywords = {"dtype": dtype} if method in DTYPE_METHODS and rng is not None else {}
     return getattr(source, method)(*args, size=size, **keywords)
 
 
 def draw_text(stmt: Draw, args: Sequence[str], size: Sequence[str] | None) -> str:
-    """A draw as one writes it."""
+    """The source text of a draw."""
     from .operation_text import dtype_text
 
     owner = args[0] if stmt.rng is not None else "np.random"
@@ -67,7 +69,7 @@ def draw_text(stmt: Draw, args: Sequence[str], size: Sequence[str] | None) -> st
     if shape is not None:
         parts.append(f"size={shape}")
     dtype = stmt.targets[0].type.dtype if stmt.targets else "rng"
-    if stmt.method in TYPED and stmt.rng is not None and dtype not in ("float64", "int64"):
+    if stmt.method in DTYPE_METHODS and stmt.rng is not None and dtype not in ("float64", "int64"):
         parts.append(f"dtype={dtype_text(dtype)}")
     return f"{owner}.{stmt.method}({', '.join(parts)})"
 
@@ -76,8 +78,9 @@ def draw_text(stmt: Draw, args: Sequence[str], size: Sequence[str] | None) -> st
 
 
 def refuse_active_draw(stmt: Draw, active: Container[Operand], function: Function) -> None:
-    """A draw whose distribution depends on what is differentiated by, other than by shifting
-    and scaling: the derivative of the draw is not known."""
+    """Raise if both the target and a parameter of a draw are active.
+
+    The derivative of the draw by such a parameter (other than location and scale) is not known."""
     if stmt.targets and stmt.targets[0] in active and any(x in active for x in stmt.args):
         _refuse(
             stmt,
@@ -88,7 +91,9 @@ def refuse_active_draw(stmt: Draw, active: Container[Operand], function: Functio
 
 
 def refuse_second_draw(stmt: Draw | Call, function: Any = None) -> NoReturn:
-    """Adjoint code that would have to draw once more; `function` is what has the `source`."""
+    """Raise because the adjoint code would have to repeat a draw.
+
+    `function` has the attribute `source`, which the error message quotes."""
     _refuse(
         stmt,
         "the adjoint of this code would draw the random numbers a second time",
@@ -100,6 +105,6 @@ def refuse_second_draw(stmt: Draw | Call, function: Any = None) -> NoReturn:
 def _refuse(stmt: Draw | Call, message: str, advice: str, function: Any) -> NoReturn:
     span = stmt.origin.span if stmt.origin else None
     source = getattr(function, "source", None)
-    known = source is not None and span is not None and source.file == span.file
-    line = source.line(span.line) if known else ""  # type: ignore[union-attr]
+    has_line = source is not None and span is not None and source.file == span.file
+    line = source.line(span.line) if has_line else ""  # type: ignore[union-attr]
     raise UnsupportedError(message, span=span, source_line=line, advice=advice)

@@ -1,7 +1,8 @@
-"""What the definitions at hand prove about values: enough to spare a product its strong form.
+"""Sign and finiteness analysis over SSA definitions.
 
-A proof may rest on `Builder.definitions` only; where a definition is missing nothing is
-proven, and the strong form is right all the same."""
+`declare.times` uses it to replace `strong_mul` by a plain product where the partial is finite.  The
+analysis is conservative: it follows `Builder.definitions` up to `_MAX_DEPTH` operations, and proves
+nothing where a definition is missing.  `strong_mul` is correct in either case."""
 
 from __future__ import annotations
 
@@ -14,22 +15,24 @@ from ..ir.nodes import Const, Op, Operand, is_complex
 if TYPE_CHECKING:
     from ..ir.builder import Builder
 
-_DEPTH = 8
-# A sign passes through these unchanged.
-_KEEPING = (
+_MAX_DEPTH = 8
+# Operations whose result has the sign of their first operand.
+_SIGN_PRESERVING = (
     "sum mean max min broadcast_like broadcast_to index reshape transpose expand_dims squeeze cast"
     " copy exp_as exp_ratio_as quotient_as log_as log_ratio_as"
 ).split()
-_TAME = (
+# Operations whose result is finite if all operands are, overflow aside.
+_FINITE = (
     "add subtract multiply negative positive absolute square exp exp2 sin cos sinh cosh sign trunc"
     " copysign where isnan equal less greater less_equal greater_equal not_equal bitwise_and"
     " bitwise_or"
 ).split()
 
 
-def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _DEPTH) -> bool:
-    """Whether `x` is finite as long as the values of the program are: `made` are the
-    definitions that do not belong to it."""
+def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _MAX_DEPTH) -> bool:
+    """True if `x` is proven finite, provided the values of the program are finite.
+
+    `made` holds the definitions that are not part of the program (those of a partial)."""
     if isinstance(x, Const):
         return cmath.isfinite(x.value)
     op = made.get(x.name)
@@ -43,14 +46,16 @@ def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _DEPTH) 
         base, exponent = op.args
         if not isinstance(exponent, Const):
             return False
-        known = not is_complex(exponent.type) and exponent.value >= 0
-        tame = known or nonzero(b, base, depth - 1)
-        return tame and finite(b, base, made, depth - 1)
-    return op.name in _TAME and all(finite(b, a, made, depth - 1) for a in op.args)
+        nonnegative_exponent = not is_complex(exponent.type) and exponent.value >= 0
+        no_pole = nonnegative_exponent or nonzero(b, base, depth - 1)
+        return no_pole and finite(b, base, made, depth - 1)
+    return op.name in _FINITE and all(finite(b, a, made, depth - 1) for a in op.args)
 
 
-def nonzero(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
-    """Whether `x` is never 0.  A size counts as such: nothing is divided where it is 0."""
+def nonzero(b: Builder, x: Operand, depth: int = _MAX_DEPTH) -> bool:
+    """True if `x` is proven nonzero.
+
+    Array and list sizes count as nonzero: if a size is 0, no element is divided by it."""
     if isinstance(x, Const):
         return x.value != 0
     op = b.definitions.get(x.name)
@@ -63,8 +68,8 @@ def nonzero(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
     return positive(b, x, depth - 1)
 
 
-def positive(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
-    """Whether `x` is above 0, underflow aside."""
+def positive(b: Builder, x: Operand, depth: int = _MAX_DEPTH) -> bool:
+    """True if `x` is proven positive, underflow aside."""
     if is_complex(x.type):
         return False
     if isinstance(x, Const):
@@ -86,12 +91,13 @@ def positive(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
         return any(positive(b, a, depth - 1) for a in args)
     if op.name == "clip":
         return positive(b, args[1], depth - 1) and positive(b, args[2], depth - 1)
-    if op.name in ("sqrt", "power", "square", "prod", *_KEEPING):
+    if op.name in ("sqrt", "power", "square", "prod", *_SIGN_PRESERVING):
         return positive(b, args[0], depth - 1)
     return False
 
 
-def nonnegative(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
+def nonnegative(b: Builder, x: Operand, depth: int = _MAX_DEPTH) -> bool:
+    """True if `x` is proven to be at least 0."""
     if is_complex(x.type):
         return False
     if isinstance(x, Const):
@@ -120,7 +126,7 @@ def nonnegative(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
         return all(nonnegative(b, a, depth - 1) for a in args)
     if op.name in ("maximum", "clip_low"):
         return any(nonnegative(b, a, depth - 1) for a in args)
-    if op.name in _KEEPING:
+    if op.name in _SIGN_PRESERVING:
         return nonnegative(b, args[0], depth - 1)
     return positive(b, x, depth - 1)
 

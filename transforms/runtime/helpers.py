@@ -1,4 +1,4 @@
-"""What emitted NumPy-level code calls where NumPy has no function of its own."""
+"""Helper functions of emitted NumPy-level code, for operations that NumPy lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .matrix_helpers import (  # noqa: F401
 
 
 def stop_gradient(x: Any) -> Any:
-    """x itself: the end of derivatives, which are over where this is called."""
+    """x itself.  Its derivative is zero; emitted code has been differentiated already."""
     return x
 
 
@@ -40,12 +40,12 @@ def unbroadcast(g: Any, like: Any) -> Any:
     g = g.sum(axis=tuple(range(g.ndim - len(shape))), dtype=g.dtype)
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
     g = np.asarray(g.sum(axis=axes, keepdims=True, dtype=g.dtype))
-    # An axis of g may be 1 where `like` is longer: the contribution is the same everywhere.
+    # An axis of g may have size 1 where `like` is longer: all elements get the same contribution.
     return np.broadcast_to(g, shape).copy() if shape else g[()]
 
 
 def resize_axis(x: Any, n: int, axis: int) -> Any:
-    """x cut or padded with zeros to n elements along an axis."""
+    """x truncated, or padded with zeros, to n elements along an axis."""
     x = np.moveaxis(x, axis, 0)
     out = np.zeros((n, *x.shape[1:]), x.dtype)
     kept = min(n, x.shape[0])

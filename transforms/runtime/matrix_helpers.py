@@ -1,5 +1,7 @@
-"""Matrix functions that emitted NumPy-level code calls where NumPy has none of its own.  They
-work on the last two axes of stacks of matrices, as NumPy's do."""
+"""Matrix functions of emitted NumPy-level code that NumPy lacks.
+
+Like NumPy's, most operate on the last two axes of a batch of matrices.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ import numpy as np
 def solve_triangular(
     a: Any, b: Any, trans: int = 0, lower: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """scipy.linalg.solve_triangular of each matrix of a stack, row by row: LAPACK's own would
-    start threads for matrices of any size."""
+    """scipy.linalg.solve_triangular for each matrix of a batch, by substitution row by row.
+
+    LAPACK's routine would start threads for matrices of any size.
+    """
     if not unit_diagonal:
-        flaws = np.argwhere(np.diagonal(a, axis1=-2, axis2=-1) == 0)
-        if len(flaws):
-            told = f"singular matrix: resolution failed at diagonal {flaws[0, -1]}"
-            raise np.linalg.LinAlgError(told)
+        zeros = np.argwhere(np.diagonal(a, axis1=-2, axis2=-1) == 0)
+        if len(zeros):
+            message = f"singular matrix: resolution failed at diagonal {zeros[0, -1]}"
+            raise np.linalg.LinAlgError(message)
     if trans:
         a, lower = np.swapaxes(a, -1, -2), not lower
     columns = b[:, None] if b.ndim == 1 else b
@@ -33,32 +37,35 @@ def solve_triangular(
 
 
 def svd_vectors(a: Any) -> Any:
-    """The left singular vectors above the right ones, as columns."""
+    """The left singular vectors stacked above the right singular vectors, as columns."""
     if not np.isfinite(a).all():
-        raise np.linalg.LinAlgError("SVD did not converge")  # LAPACK might not even end
+        raise np.linalg.LinAlgError("SVD did not converge")  # LAPACK may not terminate
     u, _, vh = np.linalg.svd(a, full_matrices=False)
     return np.concatenate((u, np.swapaxes(vh, -1, -2)), axis=-2)
 
 
 def cofactor(a: Any) -> Any:
-    """The gradient of det(a): det(a) * inv(a).T where there is an inverse."""
+    """The cofactor matrix, which is the gradient of det(a).
+
+    It is det(a) * inv(a).T where the inverse exists.
+    """
     known = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
     u, s, vh = np.linalg.svd(np.where(known, a, a.dtype.type(0)))
     sign = np.linalg.det(u) * np.linalg.det(vh)
     n = s.shape[-1]
-    # The product of all other singular values, for each of them.
+    # For each singular value, the product of all others.
     others = np.where(np.eye(n, dtype=np.bool_), s.dtype.type(1), s[..., None, :]).prod(axis=-1)
     out = (u * others[..., None, :] @ vh) * sign[..., None, None]
     return np.where(known, out, a.dtype.type(np.nan))
 
 
 def lu_compact(a: Any) -> Any:
-    """l, whose diagonal is 1, below u, which holds the diagonal."""
+    """The LU factors in one matrix: l, of unit diagonal, below the diagonal, u on and above it."""
     return _lu(a)[0]
 
 
 def lu_pivots(a: Any) -> Any:
-    """The row that each row was exchanged with, in order."""
+    """The pivots of LU: row i was exchanged with row pivots[i], in order."""
     return _lu(a)[1]
 
 
@@ -75,7 +82,7 @@ def _lu(a: Any) -> tuple[Any, Any]:
 
 
 def pivot_order(pivots: Any) -> Any:
-    """Where each row comes from when all exchanges are done."""
+    """The row permutation of the pivots: the original position of each row after all exchanges."""
     order = np.arange(len(pivots))
     for i, other in enumerate(pivots):
         order[i], order[other] = order[other], order[i]
@@ -83,7 +90,7 @@ def pivot_order(pivots: Any) -> Any:
 
 
 def solve_banded(ab: Any, b: Any, lower: int, upper: int) -> Any:
-    """scipy.linalg.solve_banded, with the numbers of diagonals at the end."""
+    """scipy.linalg.solve_banded, with the numbers of diagonals as the last arguments."""
     out = np.empty(b.shape, np.result_type(ab, b))
     columns = (-1, 1) if b.ndim == 1 else b.shape
     if eliminate_bands(ab, b.reshape(columns), lower, upper, out.reshape(columns)):
@@ -92,8 +99,10 @@ def solve_banded(ab: Any, b: Any, lower: int, upper: int) -> Any:
 
 
 def eliminate_bands(ab: Any, b: Any, lower: int, upper: int, out: Any) -> int:
-    """Gaussian elimination with exchanges of rows, which widen the band above the diagonal; 1 if
-    the matrix is singular.  Numba compiles this as it stands."""
+    """Banded Gaussian elimination with partial pivoting; 1 if the matrix is singular, else 0.
+
+    Row exchanges widen the band above the diagonal.  Numba compiles this function unchanged.
+    """
     n, k = b.shape
     wide = lower + upper
     rows = np.zeros((n, lower + wide + 1), out.dtype)  # rows[i, lower + j - i] is a[i, j]
@@ -132,23 +141,26 @@ def eliminate_bands(ab: Any, b: Any, lower: int, upper: int, out: Any) -> int:
     return 0
 
 
-# The coefficients of the diagonal Padé approximant of degree 13, and the norm up to which it is as
-# accurate as float64 is.
+# The coefficients of the diagonal Padé approximant of degree 13, and the largest norm for which it
+# is accurate to float64 precision.
 PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
     129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
     960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
-REACH = 5.371920351148152
+PADE_MAX_NORM = 5.371920351148152
 
 
 def expm(a: Any) -> Any:
-    """scipy.linalg.expm: a Padé approximant of the matrix halved until it is small, squared as
-    often as it was halved."""
+    """scipy.linalg.expm by scaling and squaring.
+
+    The matrix is halved until its norm is small, a Padé approximant is evaluated, and the result is
+    squared once per halving.
+    """
     unit = np.eye(a.shape[-1], dtype=a.dtype)
     norm = np.abs(a).sum(axis=-2).max(axis=-1, initial=0.0)[..., None, None]
     finite = np.isfinite(norm)
-    halvings = np.ceil(np.log2(np.maximum(np.where(finite, norm, 1.0) / REACH, 1.0)))
+    halvings = np.ceil(np.log2(np.maximum(np.where(finite, norm, 1.0) / PADE_MAX_NORM, 1.0)))
     x = np.where(finite, a, 0.0) * (0.5**halvings).astype(a.dtype)
     c = np.array(PADE, a.dtype)
     x2 = x @ x

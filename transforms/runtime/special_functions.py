@@ -1,7 +1,8 @@
-"""Special functions of one number, in code that Python runs and Numba compiles.
+"""Scalar special functions, in code that Python runs and Numba compiles.
 
 NumPy and Numba lack them, and SciPy's cannot be called from compiled code.  They agree with
-SciPy's to some 14 digits (`tests/transforms/runtime/test_special_functions.py`)."""
+SciPy's to about 14 digits (`tests/transforms/runtime/test_special_functions.py`).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ def lgamma(x: float) -> float:
 
 
 def gamma(x: float) -> float:
+    """The gamma function."""
     if abs(x) < 5.6e-309:  # its reciprocal is infinite
         return math.copysign(math.inf, x)
     if _is_pole(x):
@@ -43,7 +45,7 @@ def gamma(x: float) -> float:
 
 
 def digamma(x: float) -> float:
-    """The derivative of lgamma: moved up to where its asymptotic series holds."""
+    """The derivative of lgamma, by recurrence up to an x where the asymptotic series holds."""
     if x == 0.0:
         return math.copysign(math.inf, -x)
     if math.isinf(x):
@@ -52,7 +54,7 @@ def digamma(x: float) -> float:
     if x < 0:
         if _is_pole(x):
             return math.nan
-        # Near 0 all digits are those of x; further down only those of its fraction count.
+        # Reflection formula.  Near 0 x itself is exact; below, only its fractional part matters.
         fraction = x if x > -0.5 else x - math.floor(x)
         mirrored = math.pi / math.tan(math.pi * fraction)
         x = 1.0 - x
@@ -76,7 +78,7 @@ def polygamma(n: float, x: float) -> float:
     s = n + 1.0
     if x > -1000.0:
         total = _inverse_powers(s, x)
-    else:  # the powers on both sides of the pole next to 0, without those beyond x
+    else:  # reflection: the sums on both sides of the pole nearest 0, minus the terms beyond x
         part = x - math.floor(x)
         sign = -1.0 if n % 2 == 0 else 1.0
         total = _inverse_powers(s, part) + sign * _inverse_powers(s, 1.0 - part)
@@ -90,8 +92,10 @@ def polygamma(n: float, x: float) -> float:
 
 
 def _inverse_powers(s: float, x: float) -> float:
-    """The sum over 1 / (k + x) ** s for k = 0, 1, …: its first terms, and the formula of Euler and
-    Maclaurin for the rest."""
+    """The Hurwitz zeta function: the sum over 1 / (k + x) ** s for k = 0, 1, ….
+
+    The first terms are summed directly, the rest by the Euler-Maclaurin formula.
+    """
     if s * math.log(abs(x)) < -700.0:
         return math.inf if x > 0 or s % 2 == 0 else -math.inf
     n = s - 1.0
@@ -132,19 +136,23 @@ def betaln(a: float, b: float) -> float:
 
 
 def _is_pole(x: float) -> bool:
-    """Whether gamma is infinite at x: every float below -2 ** 53 is an integer."""
+    """True if gamma has a pole at x; every float below -2 ** 53 is an integer."""
     return x <= 0.0 and (x < -9007199254740992.0 or x % 1.0 == 0.0)
 
 
 def _past_pole(a: float, b: float) -> float:
-    """Where `a` is a pole of gamma: what takes its place in the beta function, by reflection, if
-    `b` is an integer such that gamma(a + b) has a pole, too; elsewhere 0."""
+    """The argument that replaces `a`, a pole of gamma, in the beta function, by reflection.
+
+    It exists if `b` is an integer such that gamma(a + b) has a pole, too.  Otherwise 0.
+    """
     return 0.0 if math.isinf(a) or b % 1.0 != 0.0 else max(1.0 - a - b, 0.0)
 
 
 def _lgamma_step(a: float, b: float) -> float:
-    """lgamma(a) - lgamma(a + b), for abs(b) <= abs(a).  Where both are large, by the formula of
-    Stirling, since they share most of their digits."""
+    """lgamma(a) - lgamma(a + b), for abs(b) <= abs(a).
+
+    Where both are large, by Stirling's formula: the direct difference would cancel most digits.
+    """
     if math.isinf(a):
         return -a * b
     if a < 20.0 or a + b < 20.0:
@@ -154,6 +162,7 @@ def _lgamma_step(a: float, b: float) -> float:
 
 
 def _stirling_rest(x: float) -> float:
+    """The remainder of Stirling's formula for lgamma, as an asymptotic series."""
     s = 1.0 / (x * x)
     return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188))))) / x
 
@@ -180,6 +189,7 @@ def beta(a: float, b: float) -> float:
 
 
 def _gamma_sign(x: float) -> float:
+    """The sign of gamma(x)."""
     return -1.0 if x < 0.0 and math.floor(x) % 2 == 1 else 1.0
 
 
@@ -187,16 +197,17 @@ def _gamma_sign(x: float) -> float:
 
 
 def erfc(x: float) -> float:
+    """The complementary error function."""
     return math.erfc(x)
 
 
 def erfcx(x: float) -> float:
-    """exp(x * x) * erfc(x), which stays of moderate size for large x."""
+    """exp(x * x) * erfc(x), scaled such that it stays of moderate size for large x."""
     if x < 5.0:
         return math.inf if x < -26.7 else math.exp(x * x) * math.erfc(x)
     if x > 1e8:
         return 0.5641895835477563 / x
-    # The continued fraction of Laplace, from its far end.
+    # Laplace's continued fraction, evaluated backwards.
     tail = 0.0
     for k in range(60, 0, -1):
         tail = 0.5 * k / (x + tail)
@@ -204,8 +215,10 @@ def erfcx(x: float) -> float:
 
 
 def erfinv(x: float) -> float:
-    """The y with erf(y) = x: an approximation by Winitzki, improved by Halley's method on
-    whichever of erf and erfc is small."""
+    """The y with erf(y) = x: Winitzki's approximation, refined by Halley's method.
+
+    The method is applied to erf or erfc, whichever is small.
+    """
     if x != x or x < -1.0 or x > 1.0:
         return math.nan
     if x == 1.0 or x == -1.0:
@@ -215,7 +228,8 @@ def erfinv(x: float) -> float:
         return x
     ln = math.log1p(-size * size)
     part = 2.0 / (math.pi * 0.147) + 0.5 * ln
-    # The difference of two nearly equal numbers for small x, so that it is written as a quotient.
+    # Written as a quotient to avoid cancellation: for small x it is a difference of two nearly
+    # equal numbers.
     y = math.sqrt(-ln / 0.147 / (math.sqrt(part * part - ln / 0.147) + part))
     for _ in range(3):
         if size < 0.5:
@@ -228,13 +242,12 @@ def erfinv(x: float) -> float:
 
 
 def ndtri(p: float) -> float:
-    """The quantile of the normal distribution."""
+    """The quantile function of the standard normal distribution."""
     return -1.4142135623730951 * erfcinv(2.0 * p)
 
 
 def erfcinv(x: float) -> float:
-    """The y with erfc(y) = x: erfinv where x is not small, otherwise Newton's method on the
-    logarithm of erfc."""
+    """The y with erfc(y) = x: by erfinv, or for small x by Newton's method on log(erfc(y))."""
     if x != x or x < 0.0 or x > 2.0:
         return math.nan
     if x == 0.0:
@@ -260,7 +273,7 @@ def jv(n: float, x: float) -> float:
     order = int(abs(n))
     sign = -1.0 if order % 2 == 1 and (n < 0) != (x < 0) else 1.0
     x = abs(x)
-    if x != x or math.isinf(x):  # as SciPy has it
+    if x != x or math.isinf(x):  # as in SciPy
         return math.nan
     if x < 1e-8:  # the first term of the series
         first = 1.0
@@ -269,7 +282,7 @@ def jv(n: float, x: float) -> float:
         return sign * first
     if x > 25.0 + 0.5 * order * order:
         return sign * _jv_far(order, x)
-    # Miller's method: the recurrence is stable downwards, and the sum of all is known.
+    # Miller's algorithm: the recurrence is stable downwards, and the normalising sum is known.
     start = 2 * ((int(max(x, 1.0 * order)) + 50) // 2)
     above, here, total, found = 0.0, 1e-300, 0.0, 0.0
     for k in range(start, 0, -1):
@@ -289,7 +302,7 @@ def jv(n: float, x: float) -> float:
 
 
 def _jv_far(order: int, x: float) -> float:
-    """The expansion of Hankel, summed as long as its terms fall."""
+    """Hankel's asymptotic expansion for large x, summed while its terms decrease."""
     m = 4.0 * order * order
     cosines, sines, term = 1.0, 0.0, 1.0
     for k in range(1, 60):
@@ -303,7 +316,8 @@ def _jv_far(order: int, x: float) -> float:
             cosines += term if k % 4 == 0 else -term
         if abs(term) < 1e-18:
             break
-    # cos(x - a) with the quarter turns of a taken out, so that large x keep their digits.
+    # cos(x - a), with the multiples of pi / 2 in a applied exactly, so that large x keep their
+    # digits.
     c, s = math.cos(x), math.sin(x)
     half = 0.7071067811865476
     turn = order % 4
@@ -348,12 +362,13 @@ def ive(n: float, x: float) -> float:
 
 def iv(n: float, x: float) -> float:
     """The modified Bessel function of the first kind, of integer order."""
-    if math.isinf(x):  # as SciPy has it
+    if math.isinf(x):  # as in SciPy
         return math.nan
     scaled = ive(n, x)
     if abs(x) > 1400.0:
         return math.copysign(math.inf, scaled)
-    root = math.exp(0.5 * abs(x))  # the scale itself overflows before the result does
+    # In two factors: exp(abs(x)) alone overflows before the result does.
+    root = math.exp(0.5 * abs(x))
     return scaled * root * root
 
 
@@ -374,7 +389,7 @@ FUNCTIONS = (
     iv,
 )
 
-# What they call besides each other.
+# Functions that they call, besides each other.
 HELPERS = (
     _jv_far,
     _inverse_powers,

@@ -1,8 +1,20 @@
-"""Simplifies value form: folds, propagates copies, shares subexpressions, drops dead code.
+"""Scalar optimisations on value form: constant folding, copy propagation, CSE, DCE.
 
-The user's statements (those with `Origin.sweep` 0) keep their text: they are dropped when
-dead, and their operands are renamed where a phi of adjoint code vanished, but nothing else.
-Adjoint code, and code without an origin, is simplified freely.
+`simplify` is the driver: `_Rewriter` makes one pass, `eliminate_dead_code` (`dce.py`) removes dead
+code, and both repeat to a fixpoint.  Start here, then read `peephole.py` (rewrite rules of single
+operations) and `dce.py`.  The other files are passes of their own, or parts of the driver:
+
+- `cse.py`: common subexpressions, before differentiation
+- `cancel_increments.py`: adjoint code of `a[i] -= e` that cancels
+- `reuse_powers.py`: x**(n-1) from x**n by one division
+- `code_sinking.py`: moves a value into the only branch that reads it
+- `shape_only_uses.py`: avoids saving a value of which only the shape is used
+
+The user's statements (those with `Origin.sweep` 0) keep their source text.  They are removed if
+dead, and their operands are renamed where a phi of adjoint code was removed, but nothing else
+changes.  Adjoint code, and code without an origin, is simplified freely.
+
+This folder may import `ir` and `runtime`.
 """
 
 from __future__ import annotations
@@ -33,39 +45,46 @@ from ..ir.nodes import (
 from ..ir.op_registry import RULES
 from ..ir.record import replace
 from ..ir.symbolic_dims import Facts
-from .cancel_increments import drop_increments
+from .cancel_increments import cancel_increments
 from .cse import spelt
-from .dce import drop_dead, is_users
+from .dce import eliminate_dead_code, is_user_code
 from .peephole import Context, simpler
-from .shape_only_uses import ShapeTwins
+from .shape_only_uses import ShapeOnlyUses
 
-# Operations that are never shared: each zero array is the start of its own accumulation,
-# and a restore belongs to its place.  Sizes and elements read better where they are used.
-_UNSHARED = ("create", "update", "list")
-_ROUNDS = 20
+# Kinds of operations that CSE excludes: each zero array is the start of its own accumulation.
+_UNSHARED_KINDS = ("create", "update", "list")
+# Upper limit of the fixpoint iteration.
+_MAX_ITERATIONS = 20
 
 
 def simplify(module: Module, facts: Facts | None = None) -> Module:
+    """Simplify all functions of a module."""
     return module.map(lambda f, known: simplify_function(f, known or Facts()), facts)
 
 
 def simplify_function(function: Function, facts: Facts) -> Function:
+    """Simplify one function."""
     rewritten = _rewritten(function, facts)
-    shorter = drop_increments(rewritten)
+    shorter = cancel_increments(rewritten)
     return rewritten if shorter is rewritten else _rewritten(shorter, facts)
 
 
 def _rewritten(function: Function, facts: Facts) -> Function:
-    for _ in range(_ROUNDS):
+    """The function after rewriting and dead code elimination to a fixpoint."""
+    for _ in range(_MAX_ITERATIONS):
         before = function
-        function = drop_dead(_Rewriter(function, facts).run())
+        function = eliminate_dead_code(_Rewriter(function, facts).run())
         if function == before:
             break
     return function
 
 
 class _Rewriter:
-    """One pass over the statements in order, with what is known about names so far."""
+    """One rewriting pass over the statements, in order.
+
+    `names` maps each replaced name to its operand.  `shared` holds the available expressions, one
+    table per open block.  `bound` are the names defined so far.
+    """
 
     def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
@@ -73,7 +92,7 @@ class _Rewriter:
         self.names: dict[str, Operand] = {}
         self.shared: list[dict[Any, Var]] = []
         self.bound = {p.name for p in function.params}
-        self.twins = ShapeTwins(function, facts, self.bound)
+        self.twins = ShapeOnlyUses(function, facts, self.bound)
 
     def run(self) -> Function:
         f = self.function
@@ -87,11 +106,13 @@ class _Rewriter:
         return replace(f, body=body, results=results, effects=effects, notes=notes)
 
     def read(self, x: Operand) -> Operand:
+        """The operand that replaces `x`, or `x` itself."""
         while isinstance(x, Var) and x.name in self.names:
             x = self.names[x.name]
         return x
 
     def resolved(self, op: Op) -> Op:
+        """`op` with replaced operands."""
         return Op(op.name, tuple([self.read(a) for a in op.args]), op.attrs)
 
     def block(self, block: Block) -> Block:
@@ -118,8 +139,8 @@ class _Rewriter:
     def assign(self, stmt: Assign, out: Block) -> None:
         target, op = stmt.target, stmt.op
         op = self.resolved(op)
-        if not is_users(stmt):
-            # Twins are found in the function as it was: names replaced since are resolved again.
+        if not is_user_code(stmt):
+            # `twins` refers to the function before this pass, so replaced names are resolved again.
             op = self.resolved(self.twins.replace(op))
             found = None
             for _ in rewrites("simplify"):
@@ -138,8 +159,12 @@ class _Rewriter:
         out.append(Assign(target, op, stmt.origin))
 
     def known(self, op: Op, target: Var) -> Operand | None:
-        """The value of the same operation, computed before in adjoint code."""
-        if op.name in ("restore", "undef", "copy") or RULES[op.name].kind in _UNSHARED:
+        """The value of the same operation, if it is available from adjoint code; else None.
+
+        A restore must stay at its location.  Sizes and single elements are excluded, because the
+        emitted code is more readable with them at their uses.
+        """
+        if op.name in ("restore", "undef", "copy") or RULES[op.name].kind in _UNSHARED_KINDS:
             return None
         if op.name == "shape" or (op.name == "index" and isinstance(target.type, Scalar)):
             return None
@@ -154,7 +179,7 @@ class _Rewriter:
 
     def branch(self, stmt: If, out: Block) -> None:
         cond = self.read(stmt.cond)
-        free = not is_users(stmt)
+        free = not is_user_code(stmt)
         if free and isinstance(cond, Const):
             out += self.block(stmt.then if cond.value else stmt.orelse)
             for p in stmt.phis:
@@ -174,7 +199,7 @@ class _Rewriter:
     # ---- loops
 
     def loop(self, stmt: For | While, out: Block) -> None:
-        free = not is_users(stmt)
+        free = not is_user_code(stmt)
         if free and isinstance(stmt, For) and self.never_runs(stmt):
             for c in stmt.carried:
                 self.names[c.result.name] = c.init
@@ -206,15 +231,16 @@ class _Rewriter:
         out.append(replace(stmt, **changes))
 
     def never_runs(self, stmt: For) -> bool:
+        """True if the trip count is statically 0."""
         if stmt.count is not None:
             count = self.read(stmt.count)
             return isinstance(count, Const) and count.value <= 0
         bounds = [self.read(x) for x in (stmt.start, stmt.stop, stmt.step)]
-        numbers = [x.value for x in bounds if isinstance(x, Const)]
-        return len(numbers) == 3 and numbers[2] != 0 and len(range(*numbers)) == 0
+        constants = [x.value for x in bounds if isinstance(x, Const)]
+        return len(constants) == 3 and constants[2] != 0 and len(range(*constants)) == 0
 
     def drop_constant_carried(self, stmt: For | While) -> None:
-        """A carried value that every iteration passes on is what it was at first."""
+        """Replace loop-carried values that no iteration changes by their initial values."""
         for c in stmt.carried:
             init, after = self.read(c.init), self.read(c.next)
             value = self.context.retyped(init, c.phi.type)

@@ -1,8 +1,9 @@
-"""Drops what nobody reads: values, phis, carried values, slots, and loops left empty.
+"""Dead code elimination (DCE) on value form: values, phis, loop-carried values, slots, empty loops.
 
-Live are the results and effects, what is raised or printed, and whatever these depend on.
-Carried values that only feed themselves are dead.  A user's statement is dropped as a whole
-or not at all, so that the text of what remains is still the user's.
+The roots of liveness are the results, the effects, and statements that raise, print, store or draw.
+Everything that they depend on is live.  Loop-carried values that only feed themselves are dead.
+A statement of the user is removed as a whole or not at all, so that the remaining code still equals
+the user's source text.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from ..ir.nodes import (
 )
 
 
-def drop_dead(function: Function) -> Function:
+def eliminate_dead_code(function: Function) -> Function:
+    """The function without dead code."""
     live = _Liveness(function)
     function = replace(function, body=live.clean(function.body))
     if "slots" in function.notes:
@@ -47,45 +49,46 @@ def drop_dead(function: Function) -> Function:
 
 
 class _Liveness:
-    """Marks live names and statements, then rebuilds the blocks from them."""
+    """Marks live names and statements with a worklist, then rebuilds the blocks from them."""
 
     def __init__(self, function: Function) -> None:
         self.binder: dict[str, Stmt | Phi | Carried] = {}
-        self.holder: dict[int, Stmt | None] = {}
-        self.loop_of: dict[int, Stmt] = {}
+        self.enclosing: dict[int, Stmt | None] = {}
+        self.compound_of: dict[int, Stmt] = {}
         self.saves: dict[str, list[Save]] = {}
-        # All assignments and calls of the user's statement to which one belongs.
+        # For each assignment or call: all those that belong to the same statement of the user.
         self.groups: dict[int, list[Assign | Call]] = {}
         self.names: set[str] = set()
         self.stmts: set[int] = set()
-        # How slots are stored, once `save` has decided it.
+        # The storage of slots, after the checkpointing pass has planned it.
         self.plans: dict[str, Any] = function.notes.get("slots", {})
         roots: list[Stmt] = []
         self.collect(function.body, None, roots)
-        self.todo: list[Operand] = [*function.results, *(v for _, v in function.effects)]
+        self.worklist: list[Operand] = [*function.results, *(v for _, v in function.effects)]
         for stmt in roots:
-            self.todo += operands_of(stmt)
+            self.worklist += operands_of(stmt)
             self.mark_stmt(stmt)
-        while self.todo:
-            x = self.todo.pop()
+        while self.worklist:
+            x = self.worklist.pop()
             if isinstance(x, Var) and x.name not in self.names:
                 self.names.add(x.name)
                 self.mark_value(x)
 
     def collect(self, block: Block, parent: Stmt | None, roots: list[Stmt]) -> None:
-        whole: dict[object, list[Assign | Call]] = {}
+        """Record binders, enclosing statements and groups of a block, and the root statements."""
+        by_source: dict[object, list[Assign | Call]] = {}
         for stmt in block:
-            self.holder[id(stmt)] = parent
+            self.enclosing[id(stmt)] = parent
             if isinstance(stmt, Custom):
                 self.binder.update((v.name, stmt) for v in targets_of(stmt))
             elif isinstance(stmt, (Assign, Call)):
                 self.binder.update((v.name, stmt) for v in targets_of(stmt))
                 if isinstance(stmt, Call) and stmt.keep:
                     roots.append(stmt)
-                if is_users(stmt):
+                if is_user_code(stmt):
                     assert stmt.origin is not None
                     key = (stmt.origin.stmt, stmt.origin.frame)
-                    group = self.groups[id(stmt)] = whole.setdefault(key, [])
+                    group = self.groups[id(stmt)] = by_source.setdefault(key, [])
                     group.append(stmt)
             elif isinstance(stmt, Save):
                 self.saves.setdefault(stmt.slot.name, []).append(stmt)
@@ -95,11 +98,11 @@ class _Liveness:
             elif isinstance(stmt, If):
                 for phi in stmt.phis:
                     self.binder[phi.target.name] = phi
-                    self.loop_of[id(phi)] = stmt
+                    self.compound_of[id(phi)] = stmt
             elif isinstance(stmt, (For, While)):
                 for c in stmt.carried:
                     self.binder[c.phi.name] = self.binder[c.result.name] = c
-                    self.loop_of[id(c)] = stmt
+                    self.compound_of[id(c)] = stmt
                 if isinstance(stmt, For):
                     self.binder[stmt.index.name] = stmt
                 if stmt.trips is not None:
@@ -108,54 +111,57 @@ class _Liveness:
                 self.collect(inner, stmt, roots)
 
     def mark_value(self, x: Var) -> None:
+        """Mark what defines a live value, and queue the operands of that."""
         binder = self.binder.get(x.name)
         if binder is None:  # a parameter
             return
         if isinstance(binder, Phi):
-            self.todo += (binder.then_value, binder.else_value)
-            self.mark_stmt(self.loop_of[id(binder)])
+            self.worklist += (binder.then_value, binder.else_value)
+            self.mark_stmt(self.compound_of[id(binder)])
         elif isinstance(binder, Carried):
-            self.todo += (binder.init, binder.next)
-            self.mark_stmt(self.loop_of[id(binder)])
+            self.worklist += (binder.init, binder.next)
+            self.mark_stmt(self.compound_of[id(binder)])
         elif isinstance(binder, (Assign, Call)):
-            self.todo += operands_of(binder)
+            self.worklist += operands_of(binder)
             group = self.groups.get(id(binder), [])
             for s in group:
                 if isinstance(s, Call) or s.op.name != "undef":
-                    self.todo += targets_of(s)
-            group.clear()  # marked once, not again for each of its statements
+                    self.worklist += targets_of(s)
+            group.clear()  # marked once, not once per statement
             if isinstance(binder, Assign) and binder.op.name == "restore":
                 for save in self.saves.get(binder.op.attrs["slot"].name, ()):
-                    self.todo.append(save.value)
+                    self.worklist.append(save.value)
                     if save.slot.name in self.plans:
-                        self.todo += self.plans[save.slot.name].operands()
+                        self.worklist += self.plans[save.slot.name].operands()
                     self.mark_stmt(save)
             self.mark_stmt(binder)
         else:
             if isinstance(binder, Custom):
-                self.todo += operands_of(binder)
+                self.worklist += operands_of(binder)
             self.mark_stmt(binder)
 
     def mark_stmt(self, stmt: Stmt | None) -> None:
-        """A statement runs: so do those around it, which need their conditions."""
+        """Mark a statement and those that enclose it; their conditions and bounds are live."""
         while stmt is not None and id(stmt) not in self.stmts:
             self.stmts.add(id(stmt))
             if isinstance(stmt, If):
-                self.todo.append(stmt.cond)
+                self.worklist.append(stmt.cond)
             elif isinstance(stmt, For):
-                self.todo += (stmt.start, stmt.stop, stmt.step)
-                self.todo += [x for x in (stmt.count, stmt.until) if x is not None]
-                self.todo += [] if stmt.budget is None else [stmt.budget.amount]
+                self.worklist += (stmt.start, stmt.stop, stmt.step)
+                self.worklist += [x for x in (stmt.count, stmt.until) if x is not None]
+                self.worklist += [] if stmt.budget is None else [stmt.budget.amount]
             elif isinstance(stmt, While):
-                self.todo += [x for x in (stmt.cond, stmt.until) if x is not None]
-            stmt = self.holder[id(stmt)]
+                self.worklist += [x for x in (stmt.cond, stmt.until) if x is not None]
+            stmt = self.enclosing[id(stmt)]
 
     # ---- rebuilding
 
     def clean(self, block: Block) -> Block:
+        """The live statements of a block."""
         return [self.rebuild(s) for s in block if id(s) in self.stmts]
 
     def rebuild(self, stmt: Stmt) -> Stmt:
+        """A live statement without its dead phis, loop-carried values and inner statements."""
         if isinstance(stmt, If):
             phis = [p for p in stmt.phis if p.target.name in self.names]
             then, orelse = self.clean(stmt.then), self.clean(stmt.orelse)
@@ -169,6 +175,6 @@ class _Liveness:
         return stmt
 
 
-def is_users(stmt: Stmt) -> bool:
-    """Whether a statement is part of the user's own text, which is left as it is."""
+def is_user_code(stmt: Stmt) -> bool:
+    """True if a statement is part of the user's own source, which is left unchanged."""
     return stmt.origin is not None and stmt.origin.sweep == 0 and not stmt.origin.batched

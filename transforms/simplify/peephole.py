@@ -1,8 +1,8 @@
-"""Small laws of single operations: each takes an operation and gives a simpler one.
+"""Peephole optimisation: rewrite rules that replace one operation by a simpler one.
 
-A law returns an operand that equals the operation's result, a simpler `Op`, or None.  They
-apply to adjoint code only, where a zero is the absence of a contribution: -0.0 and 0.0 are
-one there, but nothing that could be inf or nan is ever dropped.
+A `RewriteRule` returns an operand that equals the operation's result, a simpler `Op`, or None.  The
+rules apply to adjoint code only, where a zero means that there is no contribution.  So -0.0 and 0.0
+are not distinguished, but no term that could be inf or nan is dropped.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..ir.op_registry import RULES
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Facts
 
-Law = Callable[["Context", Op, Type], "Operand | Op | None"]
+RewriteRule = Callable[["Context", Op, Type], "Operand | Op | None"]
 
 
 class Context:
-    """What is known at an operation: how its operands are defined, and dims."""
+    """The information available at an operation: the definitions of values, and facts on dims."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -32,10 +32,10 @@ class Context:
         return self.definitions.get(x.name) if isinstance(x, Var) else None
 
     def fits(self, x: Operand, t: Type) -> bool:
-        """Whether `x` may stand for a value of type `t`."""
+        """True if `x` may replace a value of type `t`."""
         s = x.type
         if not isinstance(s, Array) or not isinstance(t, Array):
-            return s == t  # weak and strong scalars are two
+            return s == t  # weak and strong scalars are different types
         return s.dtype == t.dtype and self.same_shape(s, t)
 
     def same_shape(self, s: Type, t: Type) -> bool:
@@ -44,21 +44,22 @@ class Context:
         return all(map(self.facts.known_equal, s.shape, t.shape))
 
     def retyped(self, x: Operand, t: Type) -> Operand | None:
-        """`x` as a value of type `t`, if it can stand for one; a constant is converted."""
+        """`x` as a value of type `t`, or None if it cannot replace one; a constant is retyped."""
         if isinstance(x, Const) and isinstance(t, Scalar) and x.type.dtype == t.dtype:
             return Const(x.value, replace(t, value=x.type.value))
         return x if self.fits(x, t) else None
 
     def is_zeros(self, x: Operand) -> bool:
+        """True if `x` is a zero array."""
         definition = self.definition(x)
         return definition is not None and definition.name in ("zeros", "zeros_like")
 
 
 def simpler(context: Context, op: Op, t: Type) -> Operand | Op | None:
-    """The first law that applies."""
+    """The result of the first rule that applies, or None."""
     general = (fold, drop_broadcast) if RULES[op.name].kind == "elementwise" else ()
-    for law in (*general, *LAWS.get(op.name, ())):
-        found = law(context, op, t)
+    for rewrite in (*general, *REWRITE_RULES.get(op.name, ())):
+        found = rewrite(context, op, t)
         if found is not None and not isinstance(found, Op):
             found = context.retyped(found, t)
         if found is not None:
@@ -66,41 +67,43 @@ def simpler(context: Context, op: Op, t: Type) -> Operand | Op | None:
     return None
 
 
-# ---------------------------------------------------------------- laws
+# ---------------------------------------------------------------- rules
 
 
 def fold(context: Context, op: Op, t: Type) -> Operand | None:
-    """Computes an operation on constants."""
+    """Constant folding; a result that is not finite is left to run time."""
     rule = RULES[op.name]
     if rule.evaluate is None or not isinstance(t, Scalar):
         return None
     if not op.args or not all(isinstance(a, Const) for a in op.args):
         return None
-    values = [_number(a) for a in op.args if isinstance(a, Const)]
+    values = [_constant_value(a) for a in op.args if isinstance(a, Const)]
     with np.errstate(all="ignore"):
         value = np.asarray(rule.evaluate(*values, **op.attrs)).astype(t.dtype).item()
     return Const(value, t) if np.isfinite(value) else None
 
 
-def _number(x: Const) -> Any:
+def _constant_value(x: Const) -> Any:
+    """The value of a constant: a Python scalar if it is weak, otherwise a NumPy scalar."""
     return x.value if x.type.weak else np.dtype(x.type.dtype).type(x.value)
 
 
-def neutral(left: float | None, right: float | None) -> Law:
-    """`left op x` and `x op right` are x."""
+def neutral(left: float | None, right: float | None) -> RewriteRule:
+    """Rule for identity elements: `left op x` and `x op right` are x."""
 
-    def law(context: Context, op: Op, t: Type) -> Operand | None:
+    def rewrite(context: Context, op: Op, t: Type) -> Operand | None:
         x, y = op.args
-        if right is not None and _is(y, right):
+        if right is not None and _is_constant(y, right):
             return x
-        if left is not None and _is(x, left):
+        if left is not None and _is_constant(x, left):
             return y
         return None
 
-    return law
+    return rewrite
 
 
 def add_zeros(context: Context, op: Op, t: Type) -> Operand | None:
+    """x + zeros is x"""
     x, y = op.args
     if context.is_zeros(x):
         return y
@@ -116,7 +119,7 @@ def double(context: Context, op: Op, t: Type) -> Op | None:
 
 
 def drop_broadcast(context: Context, op: Op, t: Type) -> Op | None:
-    """An operand need not be broadcast to a shape that another operand has anyway."""
+    """Remove an explicit broadcast of an operand if another operand has the result's shape."""
     for i, x in enumerate(op.args):
         definition = context.definition(x)
         if definition is None or definition.name not in ("broadcast_like", "broadcast_to"):
@@ -139,43 +142,46 @@ def add_negative(context: Context, op: Op, t: Type) -> Op | None:
 
 
 def double_negative(context: Context, op: Op, t: Type) -> Operand | None:
+    """-(-x) is x"""
     definition = context.definition(op.args[0])
     negated = definition is not None and definition.name == "negative"
     return definition.args[0] if definition and negated else None
 
 
 def double_conjugate(context: Context, op: Op, t: Type) -> Operand | None:
+    """conj(conj(x)) is x"""
     definition = context.definition(op.args[0])
     again = definition is not None and definition.name == "conjugate"
     return definition.args[0] if definition and again else None
 
 
 def real_part_of_real(context: Context, op: Op, t: Type) -> Operand | None:
-    """The real part of a real number that was made complex."""
+    """real(cast(x)) is x, where x is real and was cast to a complex type"""
     definition = context.definition(op.args[0])
     made = definition is not None and definition.name == "cast"
     return definition.args[0] if definition and made else None
 
 
 def times_minus_one(context: Context, op: Op, t: Type) -> Op | None:
+    """x * -1 is -x"""
     x, y = op.args
-    other = x if _is(y, -1) else y if _is(x, -1) else None
+    other = x if _is_constant(y, -1) else y if _is_constant(x, -1) else None
     return Op("negative", (other,)) if other and context.fits(other, t) else None
 
 
 def same(context: Context, op: Op, t: Type) -> Operand:
-    """The operation changes nothing if its first operand has the result's type."""
+    """The first operand, for operations that are the identity if its type is the result's."""
     return op.args[0]
 
 
 def add_to_zeros(context: Context, op: Op, t: Type) -> Operand | None:
-    """Adding to all of a fresh zero array."""
+    """Adding v to the whole of a zero array gives v."""
     base, value, *_ = op.args
     return value if op.attrs["path"] == () and context.is_zeros(base) else None
 
 
-def like_the_first(context: Context, op: Op, t: Type) -> Op | None:
-    """Zeros like zeros like x are zeros like x."""
+def zeros_like_zeros_like(context: Context, op: Op, t: Type) -> Op | None:
+    """zeros_like(zeros_like(x)) is zeros_like(x)"""
     inner = context.definition(op.args[0])
     if inner is None or inner.name != "zeros_like" or not isinstance(inner.args[0].type, Array):
         return None
@@ -183,11 +189,13 @@ def like_the_first(context: Context, op: Op, t: Type) -> Op | None:
 
 
 def known_size(context: Context, op: Op, t: Type) -> Operand | None:
+    """A size that is known to be constant."""
     dim = context.facts.canonical(dims_of(op.args[0])[op.attrs["axis"]])
     return Const(dim.const, Scalar("int64", value=dim)) if dim.is_const else None
 
 
 def transpose_twice(context: Context, op: Op, t: Type) -> Operand | None:
+    """A transpose of its inverse transpose is the original array."""
     inner = context.definition(op.args[0])
     if inner is None or inner.name != "transpose":
         return None
@@ -196,16 +204,18 @@ def transpose_twice(context: Context, op: Op, t: Type) -> Operand | None:
 
 
 def same_transpose(context: Context, op: Op, t: Type) -> Operand | None:
+    """A transpose by the identity permutation is its operand."""
     return op.args[0] if list(op.attrs["axes"]) == list(range(t.ndim)) else None
 
 
-def _is(x: Operand, value: float) -> bool:
+def _is_constant(x: Operand, value: float) -> bool:
+    """True if `x` is a constant, not a bool, with this value."""
     return isinstance(x, Const) and not isinstance(x.value, bool) and x.value == value
 
 
-LAWS: dict[str, tuple[Law, ...]] = {
+REWRITE_RULES: dict[str, tuple[RewriteRule, ...]] = {
     "same": (same,),
-    "zeros_like": (like_the_first,),
+    "zeros_like": (zeros_like_zeros_like,),
     "add": (neutral(0, 0), add_zeros, double, add_negative),
     "subtract": (neutral(None, 0),),
     "multiply": (neutral(1, 1), times_minus_one),

@@ -1,9 +1,9 @@
-"""The derivative of a power from the power itself, where that is at hand.
+"""Strength reduction: the derivative of a power from the power itself, where that is available.
 
-The derivative of x**-1.5 is -1.5 * x**-2.5.  A sweep that needs x**-1.5 as well, as the pull of a
-mass at a distance does, has the other by one division: x**-2.5 is x**-1.5 / |x|.  (Of negative
-numbers there is neither, and a zero has no sign here.)  That holds up to rounding for exponents
-below zero: where the power is infinite or zero, so is its derivative.
+The derivative of x**-1.5 is -1.5 * x**-2.5.  An adjoint sweep that also needs x**-1.5, such as that
+of a gravitational force, computes the other by one division: x**-2.5 is x**-1.5 / |x|.  (Both are
+nan for negative x, and |x| removes the sign of a zero.)  This holds up to rounding for negative
+exponents: where the power is infinite or zero, so is its derivative.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.scopes import names_of
-from .dce import is_users
+from .dce import is_user_code
 
 
 def by_quotients(module: Module) -> Module:
+    """Replace powers by quotients in all functions of a module."""
     return module.map(lambda function, facts: _Quotients(function).run(), None)
 
 
@@ -38,11 +39,14 @@ Values = dict[str, Var]
 
 
 class _Quotients:
+    """The pass on one function."""
+
     def __init__(self, function: Function) -> None:
         self.function = function
         self.saved = {s.slot.name: s.value for s in walk(function.body) if isinstance(s, Save)}
-        # What a restored value was at first, and the powers that there are, by base and exponent.
-        self.first: dict[str, str] = {}
+        # The original name of each restored value.  The powers computed so far, by base and
+        # exponent.
+        self.original: dict[str, str] = {}
         self.powers: dict[tuple[str, float], str] = {}
 
     def run(self) -> Function:
@@ -51,51 +55,51 @@ class _Quotients:
         self.names = NameSupply(names_of(self.function))
         return replace(self.function, body=self.block(self.function.body, {}))
 
-    def block(self, block: Block, around: Values) -> Block:
-        """`around` are the values at hand, by the names that they had at first."""
-        here, out = dict(around), []
+    def block(self, block: Block, available: Values) -> Block:
+        """Rewrite a block; `available` are the values in scope, by their original names."""
+        local, out = dict(available), []
         for stmt in block:
-            out += self.stmt(stmt, here)
+            out += self.stmt(stmt, local)
         return out
 
-    def stmt(self, stmt: Stmt, here: Values) -> Block:
+    def stmt(self, stmt: Stmt, local: Values) -> Block:
         if isinstance(stmt, Assign):
-            return self.assign(stmt, here)
+            return self.assign(stmt, local)
         if isinstance(stmt, If):
-            then, orelse = self.block(stmt.then, here), self.block(stmt.orelse, here)
+            then, orelse = self.block(stmt.then, local), self.block(stmt.orelse, local)
             return [replace(stmt, then=then, orelse=orelse)]
         if isinstance(stmt, For):
-            return [replace(stmt, body=self.block(stmt.body, here))]
+            return [replace(stmt, body=self.block(stmt.body, local))]
         if isinstance(stmt, While):
-            return [replace(stmt, body=self.block(stmt.body, here))]
+            return [replace(stmt, body=self.block(stmt.body, local))]
         return [stmt]
 
-    def assign(self, stmt: Assign, here: Values) -> Block:
+    def assign(self, stmt: Assign, local: Values) -> Block:
         target, op, exponent = stmt.target, stmt.op, _exponent(stmt)
         if op.name == "restore":
             value = self.saved.get(op.attrs["slot"].name)
             if isinstance(value, Var):
-                self.first[target.name] = value.name
-                here[value.name] = target
+                self.original[target.name] = value.name
+                local[value.name] = target
         if exponent is None:
             return [stmt]
         x = op.args[0]
         assert isinstance(x, Var)
-        base = self.first.get(x.name, x.name)
-        known = here.get(self.powers.get((base, exponent + 1.0), ""))
-        if known is not None and not is_users(stmt) and known.type == target.type:
+        base = self.original.get(x.name, x.name)
+        known = local.get(self.powers.get((base, exponent + 1.0), ""))
+        if known is not None and not is_user_code(stmt) and known.type == target.type:
             size = Var(self.names.fresh(f"{x.user or x.name}_size"), x.type)
             return [
                 Assign(size, Op("absolute", (x,)), stmt.origin),
                 replace(stmt, op=Op("divide", (known, size))),
             ]
         self.powers.setdefault((base, exponent), target.name)
-        here.setdefault(target.name, target)
+        local.setdefault(target.name, target)
         return [stmt]
 
 
 def _exponent(stmt: Stmt) -> float | None:
-    """Of a real power that is less than zero and not whole."""
+    """The exponent of a real power with a negative, non-integer constant exponent; else None."""
     if not isinstance(stmt, Assign) or stmt.op.name != "power":
         return None
     x, n = stmt.op.args

@@ -13,8 +13,8 @@ from typing import Any
 from ..ir.builder import Builder, Sym
 from ..ir.errors import TypeError_
 from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
-from ..rules.integer_range_checks import require_fit
-from ..rules.promotion import join_types, mixes_integers
+from ..rules.integer_range_checks import require_in_range
+from ..rules.promotion import differ_in_integer_dtype, join_types
 from .values import (
     Bound,
     Cell,
@@ -330,7 +330,7 @@ class Arrays(Mixin):
                 "make the array complex, or store the value's .real",
             )  # fmt: skip
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
-        require_fit(self.b, value, base.type.dtype, numpy_numbers=basic)
+        require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
         value = value.astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(
@@ -482,7 +482,7 @@ class Arrays(Mixin):
     def widened(self, content: Growing, type_: Any, node: ast.AST | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""
         elem = content.operand.type.elem
-        if not elem.ndim and mixes_integers(elem, type_):
+        if not elem.ndim and differ_in_integer_dtype(elem, type_):
             self.refuse(node, f"a list of {elem.dtype} and {type_.dtype} numbers",
                         "convert them to one dtype")  # fmt: skip
         dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype

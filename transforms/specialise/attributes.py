@@ -14,9 +14,9 @@ import numpy as np
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import is_complex
 from ..ir.op_registry import SURFACES
-from ..rules.declare import python_number
+from ..rules.declare import as_python_scalar
 from ..rules.library import LIBRARY
-from ..rules.promotion import is_weak, join_types, mixes_integers
+from ..rules.promotion import differ_in_integer_dtype, is_weak, join_types
 from .tape import TapeVal
 from .values import (
     Bound,
@@ -181,7 +181,7 @@ class Attributes(Mixin):
             return self.constant(1)
         if name in ("real", "imag"):
             part = self.call_surface(f"numpy.{name}", (value,), {}, node)
-            return self.wrap(python_number(self.sym(part))) if is_weak(value.type) else part
+            return self.wrap(as_python_scalar(self.sym(part))) if is_weak(value.type) else part
         if name == "T":
             return value
         if name == "dtype":
@@ -290,7 +290,7 @@ class Attributes(Mixin):
             self.no_element("list index out of range")
         if values and all(isinstance(v, Num) for v in values):
             types = [v.operand.type for v in values]
-            if any(mixes_integers(types[0], t) for t in types[1:]):
+            if any(differ_in_integer_dtype(types[0], t) for t in types[1:]):
                 dtypes = ", ".join(sorted({t.dtype for t in types}))
                 text = f"a run-time index into numbers of the dtypes {dtypes}"
                 self.refuse(node, text, "convert them to one dtype")

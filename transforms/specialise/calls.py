@@ -22,9 +22,9 @@ from ..ir.errors import S2SError, TypeError_, UnsupportedError
 from ..ir.nodes import Array
 from ..ir.op_registry import NeedStatic
 from ..rules import SURFACES
-from ..rules.integer_arguments import with_integers
+from ..rules.integer_arguments import convert_integer_arguments
 from ..rules.library.fill import copy_where
-from ..rules.numpy.joining import as_joined
+from ..rules.numpy.joining import cast_operand
 from ..rules.promotion import result_dtype
 from .derived import DerivedVal
 from .indexing import plain_items
@@ -356,7 +356,7 @@ class Calls(Mixin):
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
         told = {k: self.static(v, node, k) for k, v in kwargs.items() if k in ("dtype", "casting")}
         with self.guarding(node):
-            stacked = as_joined(stacked, told.get("dtype"), told.get("casting", "same_kind"))
+            stacked = cast_operand(stacked, told.get("dtype"), told.get("casting", "same_kind"))
         if path == "numpy.vstack" and stacked.ndim == 2:
             return self.wrap(stacked)
         if path == "numpy.stack":
@@ -380,7 +380,7 @@ class Calls(Mixin):
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
             refuse_complex(path, *plain, *named.values())
             surface = SURFACES[path]
-            plain, named = with_integers(path, surface, plain, named)
+            plain, named = convert_integer_arguments(path, surface, plain, named)
             return surface(self.b, *plain, **named)
 
     def to_surface(self, value: Value, node: Any) -> Any:

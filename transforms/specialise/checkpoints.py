@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ..ir.builder import Builder
 from ..ir.errors import TypeError_
-from ..ir.fixpoint import Rounds
+from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Dim
@@ -55,7 +55,7 @@ class Checkpoints(Mixin):
                 "a checkpointed loop runs to its end: no `break` and no `return`",
                 "let further iterations change nothing, or leave s2s.checkpoint out",
             )
-        rounds = Rounds("specialise: sizes of a checkpointed loop")
+        rounds = IterationLimit("specialise: sizes of a checkpointed loop")
         inner = self.whole(over.inner, node)
         while True:
             rounds.count()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..autodiff.callee_vjps import Products
+from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.cotangents import bar_type
 from ..frontend.check_subset import on_pause, on_tape
 from ..ir.builder import Builder
@@ -208,7 +208,7 @@ class CustomRules(Mixin):
 
     def _quiet(self, block: Block) -> Block:
         """The block without its prints and errors, which have been made by then."""
-        products = Products(Module(self.callees(block), ""))
+        products = CalleeVjps(Module(self.callees(block), ""))
         made = products.quiet(Function("again", [], block, []))
         self.shared.derived.update(products.functions)
         return made.body

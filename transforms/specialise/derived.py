@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autodiff.callee_vjps import Products
-from ..autodiff.forward import Pushes, forward_function
+from ..autodiff.callee_vjps import CalleeVjps
+from ..autodiff.forward import CalleeJvps, forward_function
 from ..autodiff.log_domain import unmarked
-from ..autodiff.reverse import make_products, reverse_function
+from ..autodiff.reverse import generate_callee_vjps, reverse_function
 from ..frontend.derivative_spec import DIRECTED, Derived
 from ..frontend.source import signature
 from ..ir.builder import Builder
@@ -40,7 +40,7 @@ from ..ir.nodes import (
 )
 from ..ir.record import field, record, replace
 from ..simplify import simplify_function
-from ..simplify.cse import computed_once
+from ..simplify.cse import cse_block
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from .values import (
     Cell,
@@ -305,10 +305,10 @@ class Derivatives(Mixin):
     ) -> Function:
         """The vector-Jacobian product of a function made of the program's own statements, and
         those of the functions it calls."""
-        products = Products(Module(self.callees(function.body), ""))
+        products = CalleeVjps(Module(self.callees(function.body), ""))
         seeded = tuple(range(len(function.results)))
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
-        make_products(products)
+        generate_callee_vjps(products)
         self.shared.derived.update(products.functions)
         # A tape may be asked for derivatives by values that logarithms pass by.
         return unmarked(made) if self.tapes else made
@@ -318,7 +318,7 @@ class Derivatives(Mixin):
     def forward_of(self, function: Function, wrt: tuple[str, ...]) -> tuple[Function, list[Var]]:
         """The Jacobian-vector product of such a function, which yields tangents alone, and the
         parameters for the tangents it is given."""
-        pushes = Pushes.of(self.callees(function.body))
+        pushes = CalleeJvps.of(self.callees(function.body))
         facts, names = self.b.facts, self.b.names
         made = forward_function(function, wrt, function.results, facts, pushes, names)
         made = unmarked(made) if self.tapes else made
@@ -532,7 +532,7 @@ class Derivatives(Mixin):
     def _function(self, traced: Traced, results: list[Operand]) -> Function:
         """The traced block as a function of the new names and of whatever else it reads."""
         # A tape may be asked for derivatives by any of the names in its block, later.
-        block = traced.block if self.tapes else computed_once(traced.block, results)
+        block = traced.block if self.tapes else cse_block(traced.block, results)
         bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
         params = {p.name: p for p in traced.params}
         own = [Var(p.name, p.type) for p in self.params]

@@ -14,8 +14,8 @@ from ..ir.errors import S2SError, ValueError_
 from ..ir.nodes import Assign, Block, Const, Scalar
 from ..ir.op_registry import RULES, SURFACES
 from ..ir.record import replace
-from ..rules.declare import python_number
-from ..rules.integer_range_checks import require_fit
+from ..rules.declare import as_python_scalar
+from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import kind_of, mixed_dtypes
 from .values import (
     Bound,
@@ -254,8 +254,8 @@ class Expressions(Mixin):
         if weak != "int64":
             message = f"this is {strong} on one path and {weak} on another"
             self.refuse(node, message, "convert the integer to one dtype on all paths")
-        wide = self.b.emit(name, *(python_number(s) for s in syms))
-        require_fit(self.b, wide, strong)
+        wide = self.b.emit(name, *(as_python_scalar(s) for s in syms))
+        require_in_range(self.b, wide, strong)
         result = wide.astype(strong).operand
         return Num(replace(result, type=replace(result.type, mixed=True)))
 
@@ -356,7 +356,7 @@ class Expressions(Mixin):
 
     def python_bool(self, value: Num) -> Num:
         """A truth value as Python's own, which counts as an integer in arithmetic."""
-        return Num(python_number(self.sym(value)).operand, value.known)
+        return Num(as_python_scalar(self.sym(value)).operand, value.known)
 
     # ---- truth
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.nodes import Const, Operand, Record
 from ..rules.dtypes import SUPPORTED
-from ..rules.integer_range_checks import require_fit
+from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import is_inexact, is_weak
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
@@ -156,7 +156,7 @@ class Indexing(Mixin):
             for item in self.static_items(value) or ():
                 if isinstance(item, Num):
                     with self.guarding(node):
-                        require_fit(self.b, item.operand, dtype, numpy_numbers=True)
+                        require_in_range(self.b, item.operand, dtype, numpy_numbers=True)
             value = self.as_array(value, node)
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")

@@ -11,8 +11,8 @@ from ..ir.builder import OPEN, Builder, Sym, const, resolve_dims
 from ..ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..ir.record import record, replace
 from ..ir.symbolic_dims import Dim
-from ..rules.integer_range_checks import require_finite, require_fit
-from ..rules.promotion import join_conflict, join_types, mixes_integers, type_of
+from ..rules.integer_range_checks import require_in_range, require_no_float_overflow
+from ..rules.promotion import differ_in_integer_dtype, join_conflict, join_types, phi_operand_type
 from .values import (
     UNDEFINED,
     Cell,
@@ -364,7 +364,7 @@ class Joins(Mixin):
 
     def type_where_joined(self, operand: Operand) -> Type:
         """The type of an operand; of a named literal that of its value."""
-        return type_of(self._as_literal(operand))
+        return phi_operand_type(self._as_literal(operand))
 
     def _as_literal(self, operand: Operand) -> Operand:
         """The constant that a name was bound to, or the operand itself."""
@@ -374,9 +374,9 @@ class Joins(Mixin):
     def narrowed(self, operand: Operand, type_: Type) -> Operand:
         """A value as one of the type that it has where paths meet."""
         x = Sym(self.b, operand)
-        require_fit(self.b, x, type_.dtype)
+        require_in_range(self.b, x, type_.dtype)
         if not isinstance(self._as_literal(operand), Const):
-            require_finite(self.b, x, type_.dtype)
+            require_no_float_overflow(self.b, x, type_.dtype)
         return x.astype(type_.dtype).operand
 
     def _read_in(self, branch: Branch, ref: Ref) -> Var:
@@ -409,7 +409,11 @@ class Joins(Mixin):
         types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
         joined = types[0]
         for type_ in types[1:]:
-            if type_.ndim != joined.ndim or not joined.ndim and mixes_integers(joined, type_):
+            if (
+                type_.ndim != joined.ndim
+                or not joined.ndim
+                and differ_in_integer_dtype(joined, type_)
+            ):
                 return None
             joined = join_types(joined, type_)
         if isinstance(joined, Scalar):

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.errors import TypeError_
-from ..ir.fixpoint import Rounds
-from ..ir.index_bounds import note_counter
+from ..ir.fixpoint import IterationLimit
+from ..ir.index_bounds import add_index_bounds
 from ..ir.nodes import For, Operand, Scalar, Var, While
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim
@@ -172,7 +172,7 @@ class Loops(Mixin):
         """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
         elements are known one by one."""
         attempt = self.checkpoint()
-        rounds = Rounds("specialise: form of a loop")
+        rounds = IterationLimit("specialise: form of a loop")
         while True:
             rounds.count()
             try:
@@ -272,7 +272,7 @@ class Loops(Mixin):
                 hint if isinstance(target, ast.Name) else "",
             )
             made["index"] = index
-            note_counter(self.b.facts, index, start, stop, step)
+            add_index_bounds(self.b.facts, index, start, stop, step)
             self.bind(target, Num(index), node)
             if body():
                 return True, None

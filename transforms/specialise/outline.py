@@ -25,7 +25,7 @@ from ..frontend.kernel_interface import Build, ObjectGuard, Param
 from ..frontend.pytree import Path
 from ..frontend.source import Source
 from ..ir.builder import OPEN, Builder, NameSupply, resolve_dims
-from ..ir.fixpoint import Rounds
+from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
     Array,
     Call,
@@ -268,7 +268,7 @@ class Outlines(Mixin):
 
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
         arguments = tuple(env.values())
-        rounds = Rounds("specialise: arguments of a call")
+        rounds = IterationLimit("specialise: arguments of a call")
         while True:
             rounds.count()
             packer = self._arguments(callee, frozenset(), node)

@@ -16,7 +16,7 @@ from ..frontend.pytree import Argument, Either, Fixed, Out, OutTree, Path, Spec,
 from ..frontend.source import Source, imported_as, read, signature
 from ..ir.builder import Builder, NameSupply
 from ..ir.errors import S2SError, UnsupportedError
-from ..ir.fixpoint import Rounds
+from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..ir.quote import file_name
 from ..ir.record import field, record
@@ -126,7 +126,7 @@ def specialise(
     desugared: dict[Any, list[ast.stmt]] = {}
     alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
-    rounds = Rounds("specialise")
+    rounds = IterationLimit("specialise")
     while True:
         rounds.count()
         plain = function.plain if isinstance(function, Derived) else function

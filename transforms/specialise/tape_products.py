@@ -12,10 +12,10 @@ import ast
 from typing import Any
 
 from ..autodiff.activity import Activity, activity
-from ..autodiff.callee_vjps import Products
+from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.custom_derivative import inline
 from ..autodiff.revolve import free_variables
-from ..diagnostics.activity_report import place_of
+from ..diagnostics.activity_report import location_of
 from ..ir.builder import Builder
 from ..ir.nodes import (
     Assign,
@@ -271,7 +271,7 @@ class TapeProducts(Mixin):
             return x, ""
         if x.name not in bound:
             made = defining([*self.b.around, self.b.block], x.name)
-            place = place_of(made.origin) if made is not None else None
+            place = location_of(made.origin) if made is not None else None
             if place is None:
                 return None, "is not watched by the tape"
             return None, f"is computed outside of the tape's block ({place})"
@@ -305,7 +305,7 @@ class TapeProducts(Mixin):
                 return ""
         for x in outs:
             made = defining([*self.b.around, self.b.block], x.name)  # type: ignore[union-attr]
-            place = place_of(made.origin) if made is not None else None
+            place = location_of(made.origin) if made is not None else None
             if place is not None:
                 return f"is not connected: the target is computed outside of the block ({place})"
         return "is not connected: the target is not computed in the tape's block"
@@ -367,7 +367,7 @@ class TapeProducts(Mixin):
         sweep = made.body[split:]
         slots = set(_restored(sweep))
         again = [s for s in made.body[:split] if slots & set(_saved([s]))]
-        again = Products(Module(self.callees(again), "")).quiet(replace(made, body=again)).body
+        again = CalleeVjps(Module(self.callees(again), "")).quiet(replace(made, body=again)).body
         body = _without_saves([*again, *sweep], slots | set(_restored(again)))
         results = dict(zip((*wrt, *inner), made.results))
         ordered = [results[v.name] for v in wanted]

@@ -1,21 +1,22 @@
 """`backend="native"`: kernels that are entered without Numba at run time.
 
-An opt-in for programs that wait for calls of a microsecond and for their start: a scalar gradient
-takes 0.2 µs, and a process that finds its kernels in the cache imports no Numba.  The loop nests
-are those of the default back end (`s2s.codegen`); what is added here is the entry:
+An opt-in for programs dominated by call overhead (calls of about a microsecond) or by start-up
+time: a scalar gradient takes 0.2 µs, and a process that finds its kernels in the cache imports no
+Numba.  The loop nests are those of the default back end (`s2s.codegen`).  This folder adds the
+entry:
 
-- `entry_signature.py`: what a kernel takes and returns; `entry_thunk.py`: the C function that
-  checks
-  Python objects, calls the kernel and makes objects of its results.
-- `object_code.py`: compiles both, by way of the cache; `native_loader.py`: loads them into the
-  process.
-- `native_call.py`: the call with its guards, as a plan (`call_bytecode.py`) that a C function runs
-  (`call_vm.py`, `call_vm_ops.py`).
-- `object_layout.py`: the fields of objects that machine code reads, and whether this interpreter
-  has them
-  there.  On one that has not, `s2s doctor` says so, and the default back end is used.
+- `entry_signature.py`: the parameters and results of a kernel.  `entry_thunk.py`: the C function
+  that checks and unboxes Python objects, calls the kernel and boxes its results.
+- `object_code.py`: compiles both to object code, with the cache.  `native_loader.py`: loads it into
+  the process.
+- `native_call.py`: the call stub as bytecode, called a plan (`call_bytecode.py`), which a virtual
+  machine in LLVM IR runs (`call_vm.py`, `call_vm_ops.py`).
+- `object_layout.py`: the offsets of object fields that machine code reads, and the test whether
+they
+  hold for this interpreter.  If not, `s2s doctor` reports it, and the default back end is used.
 
-Only `s2s.backends.backends` imports this folder, when it is asked for.
+Only `s2s.backends.backends` may import this folder; it does so on demand.  The folder may import
+what `s2s.backends` may.
 """
 
 from __future__ import annotations
@@ -37,8 +38,7 @@ is_available = object_layout.is_layout_known
 
 
 def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
-    """The kernel of a specialisation (`s2s.backends.backends`); None where only Numba can enter
-    it."""
+    """The kernel of a specialisation (`s2s.backends.backends`); None if only Numba can call it."""
     signature = signature_of(compiled, seed)
     if signature is None:
         return None

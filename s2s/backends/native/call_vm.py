@@ -1,10 +1,11 @@
-"""Runs a plan (`call_bytecode.py`): the steps of a written-out call, as a C function.
+"""The call VM: a register machine in LLVM IR that runs the bytecode of call stubs.
 
-A plan is a tuple: the program as bytes, the list of what is kept from call to call, the kernel's
-entry point, what is to be done with its errors, and further objects.  The program is of 16-bit
-words: how many arguments there are, how many registers, where the kernel is entered, and the steps;
-each begins with its operation and a register to write to.  An operand is a register, or, from 32768
-on, an item of the plan.  The first registers are the arguments; the others own what they refer to.
+A plan (`call_bytecode.py`) is a tuple: the bytecode, the list of values cached between calls, the
+kernel's entry point, the handler for its errors, and the constants.  The bytecode consists of
+16-bit words: the number of arguments, the number of registers, the offset at which the kernel is
+called, and the instructions.  Each instruction begins with its opcode and a destination register.
+An operand is a register, or, from 32768 on, an item of the plan.  The first registers hold the
+arguments as borrowed references; the others own their references.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from .call_vm_ops import TEXT as STEPS
 from .native_loader import FASTCALL, definition, function
 from .object_layout import TYPE, is_layout_known
 
-ITEMS = 24  # where a tuple keeps its items and a list the address of its items, in bytes
-SIZE = 16  # where both keep how many there are
-BYTES = 32  # where bytes are in an object of them
-CELL = 16  # where a cell keeps its content
-TABLE = 32  # where a dict has the address of its table of entries
-TAG = 384  # where a class has a number that is another after each change of it or its bases
-PLAN = 16  # where an object with one slot has it
-WRAPPER = 40  # where a method that stands for a C function of a class has how it is called
-MANY = 1 << 30  # what counts of references do not come to, unless they are of another kind
-HEADER = 3
-CONSTANT = 32768
-# The method that is called where there is no plan, or it does not fit.
-OTHERWISE = "_in_python"
+# Byte offsets in CPython objects:
+ITEMS = 24  # the items of a tuple, and the pointer to the items of a list
+SIZE = 16  # the length of both
+BYTES = 32  # the data of a bytes object
+CELL = 16  # the content of a cell
+TABLE = 32  # the pointer to the keys table of a dict
+TAG = 384  # the version tag of a class, which changes with each change of it or its bases
+PLAN = 16  # the first slot of an object with `__slots__`
+WRAPPER = 40  # the pointer to the slot definition of a wrapper descriptor
+MANY = 1 << 30  # upper bound of ordinary reference counts; immortal objects have larger ones
+HEADER = 3  # words before the first instruction
+CONSTANT = 32768  # operands from here on are items of the plan
+# The method that is called if there is no plan, or if it misses.
+FALLBACK_METHOD = "_in_python"
 
 TEXT = """
 @s2s.plan.links = global [6 x i8*] zeroinitializer
@@ -330,14 +332,14 @@ def _library() -> Any:
     shape = "i16* (i8**, i8**, i16*)*"
     addresses = ", ".join(f"{shape} @op.{name}" for name in OPERATIONS)
     text = (TEXT + STEPS).replace("ADDRESSES", addresses).replace("COUNT", str(len(OPERATIONS)))
-    numbers = {
+    placeholders = {
         "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER, "CONSTANT": CONSTANT, "BYTES": BYTES,
         "PLAN": PLAN, "TYPE": TYPE, "MANY": MANY,
     }  # fmt: skip
-    for name, number in numbers.items():
-        text = text.replace(f" {name}", f" {number}")
+    for name, value in placeholders.items():
+        text = text.replace(f" {name}", f" {value}")
     made = jit_link.runtime(text, ("s2s.front", "s2s.plan", "s2s.plan.links"))
-    known = [MISS, dict, tuple, list, debug_flag.active, sys.intern(OTHERWISE)]
+    known = [MISS, dict, tuple, list, debug_flag.active, sys.intern(FALLBACK_METHOD)]
     table = (ctypes.c_void_p * len(known)).from_address(made["s2s.plan.links"])
     for i, thing in enumerate(known):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
@@ -347,11 +349,11 @@ def _library() -> Any:
 
 @functools.cache
 def install(cls: Any) -> None:
-    """Lets calls of objects of a class run their plans, which they have in a slot."""
+    """Make the `__call__` of a class a C function that runs the plan in the object's slot."""
     import ctypes
 
     front = _library()["s2s.front"]
-    # As of a class that is written in C: CPython then calls the function, and nothing in between.
+    # A slot wrapper, as in a class defined in C: CPython then calls the function directly.
     make = ctypes.pythonapi.PyDescr_NewWrapper
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
@@ -359,18 +361,18 @@ def install(cls: Any) -> None:
 
 
 def runner(plan: tuple[Any, ...]) -> Any:
-    """A function that runs a plan."""
-    return function(_runner(), plan)
+    """A Python function that runs a plan."""
+    return function(_runner_definition(), plan)
 
 
 @functools.cache
-def _runner() -> int:
+def _runner_definition() -> int:
     return definition(b"call", _library()["s2s.plan"], FASTCALL)
 
 
 def tag_of(cls: type) -> int:
-    """The number that tells whether a class has changed; 0 tells nothing."""
-    getattr(cls, "_s2s_tag", None)  # it gets one when something is looked up in it
+    """The version tag of a class, which changes with the class; 0 if none is assigned."""
+    getattr(cls, "_s2s_tag", None)  # CPython assigns a tag at an attribute lookup
     return _tag(cls)
 
 
@@ -381,8 +383,8 @@ def _tag(cls: type) -> int:
 
 
 def entry_places(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
-    """The address of a dict's table of entries, and that of the entry for a key, where the key
-    stands before the value; None if it is not found.  The table is another after it has grown."""
+    """The address of a dict's keys table, and that of the entry for a key, in which the key
+    precedes the value; None if the entry is not found.  A dict that grows gets another table."""
     import ctypes
 
     table = _read(holder, TABLE)
@@ -397,7 +399,8 @@ def entry_places(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
 
 @functools.cache
 def entry_count() -> int:
-    """Where a dict's table has how many entries were ever made in it; 0 if that is not known."""
+    """The offset, in a dict's keys table, of the count of entries ever inserted; 0 if it is not
+    found."""
     import ctypes
 
     made = {f"s2s {k}": k for k in range(3)}
@@ -422,7 +425,7 @@ def read_word(address: int) -> int:
 
 @functools.cache
 def is_known() -> bool:
-    """Whether tuples, lists, cells, classes and slots are laid out as is taken for granted here."""
+    """Whether the offsets of this module hold for this interpreter."""
     import ctypes
 
     if not is_layout_known():
@@ -459,7 +462,7 @@ def is_known() -> bool:
         and ctypes.string_at(id(b"plan") + BYTES) == b"plan"
         and _read(types.CellType(mark), CELL) == id(mark)
         and _read(below, PLAN) == id(mark)
-        and _is_wrapper_known()
+        and _is_wrapper_layout_known()
         and all(field(name) for name in FIELDS)
     )
 
@@ -470,8 +473,9 @@ def _read(thing: Any, offset: int) -> int:
     return ctypes.c_void_p.from_address(id(thing) + offset).value or 0
 
 
-def _is_wrapper_known() -> bool:
-    """Whether methods of C name themselves where they are to tell how they are called."""
+def _is_wrapper_layout_known() -> bool:
+    """Whether the slot definition of a wrapper descriptor is at `WRAPPER`: it begins with the
+    name."""
     import ctypes
 
     methods = (types.FunctionType.__call__, types.FunctionType.__repr__)
@@ -479,13 +483,13 @@ def _is_wrapper_known() -> bool:
     return [ctypes.string_at(n) for n in names if n] == [b"__call__", b"__repr__"]
 
 
-# What of a function may be put in its place.
+# The attributes of a function that can be replaced.
 FIELDS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 @functools.cache
 def field(name: str) -> int:
-    """Where a function has one of the `FIELDS`; 0 if that is not known."""
+    """The offset of one of the `FIELDS` in a function object; 0 if it is not found."""
 
     def one(a: int = 1, *, b: int = 2) -> None: ...
 

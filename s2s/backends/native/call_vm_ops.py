@@ -1,15 +1,16 @@
-"""The operations of plans (`call_bytecode.py`), in LLVM's language; `call_vm.py` runs them."""
+"""The instructions of call bytecode (`call_bytecode.py`), in LLVM IR; `call_vm.py` runs them."""
 
 OPERATIONS = (
     "return", "kept", "attribute", "item", "is", "differ", "watch", "same", "empty", "absent",
     "type_is", "length", "keys", "entry", "seen", "enter", "tuple", "list", "dict", "set_item",
     "set_entry", "equal",
 )  # fmt: skip
-# Those that may run somebody's Python code, after which what was found before may be otherwise.
+# Instructions that may run arbitrary Python code, which may invalidate earlier checks.
 OPEN = ("attribute", "item", "set_item", "enter")
 
-# Every operation gets the registers, the items of the plan, and where it stands; it returns where
-# the next one stands, or null if the call does not fit or failed.  Before each stand its words.
+# Every instruction takes the registers, the items of the plan, and its own address.  It returns the
+# address of the next instruction, or null if a check or an operation failed.  The comment before
+# each function lists the words of the instruction.
 TEXT = """
 ; return value
 define internal i16* @op.return(i8** %regs, i8** %items, i16* %at) {
@@ -396,7 +397,7 @@ define internal i16* @op.set_entry(i8** %regs, i8** %items, i16* %at) {
 }
 """
 
-# Tuples and lists are made in the same way.
+# Template for the instructions that build tuples and lists.
 _SEQUENCE = """
 ; KIND to count value...
 define internal i16* @op.KIND(i8** %regs, i8** %items, i16* %at) {

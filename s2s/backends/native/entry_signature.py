@@ -1,8 +1,8 @@
-"""What a kernel takes, returns and checks, for those who call it without Numba.
+"""The signature of a native kernel: its parameters, results and size guards.
 
-Most kernels take arrays and numbers and return such.  Those are entered through a C function in
-the kernel's own machine code (`entry_thunk.py`), which checks the arguments, calls the kernel
-and makes Python objects of its results.
+Most kernels take and return only arrays and scalars.  Those are called through a C function in the
+kernel's own machine code (`entry_thunk.py`), which checks and unboxes the arguments, calls the
+kernel and boxes its results.  Other kernels have no signature, and are called through Numba.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
 
 @dataclass(frozen=True)
 class Signature:
-    """`arguments` are the parameters and the seed; what follows them are the buffers of results,
-    for each the position of the result and the parameter whose shape it has.  `results` tells
-    of all results what they become: "array", "buffer" or the class of a number, where Python's
-    own go by "int", "float" and "bool".  `relations` are (sign, size, size)."""
+    """`arguments` are the specs of the parameters and the seed.  `buffers` are the result buffers,
+    which follow the arguments: for each the index of the result, and the parameter of the same
+    shape.  `results` is the boxed form of each result: "array", "buffer", or the class of a scalar,
+    where "int", "float" and "bool" are the Python types.  `relations` are (sign, size, size)."""
 
     arguments: tuple[ArraySpec | ScalarSpec, ...]
     results: tuple[str, ...]
@@ -47,23 +47,24 @@ class Signature:
 
     @property
     def takes(self) -> list[ArraySpec | ScalarSpec]:
-        """What the kernel behind it takes."""
+        """The specs of all arguments of the kernel, buffers included."""
         like = (self.arguments[position] for _, position in self.buffers)
         arrays = [ArraySpec(a.dtype, a.ndim, "C") for a in like if isinstance(a, ArraySpec)]
         return [*self.arguments, *arrays]
 
 
 def signature_of(compiled: Compiled, seed: Any) -> Signature | None:
-    """The signature of a specialisation, or None if it takes or returns something else."""
+    """The signature of a specialisation, or None if it takes or returns values other than arrays
+    and scalars of supported dtypes."""
     specs: list[Spec] = [p.spec for p in compiled.params]
     if seed is not None:
         specs.append(describe(seed))
     arguments = tuple(s for s in specs if isinstance(s, (ArraySpec, ScalarSpec)))
     if len(arguments) < len(specs) or any(s.dtype not in DTYPES for s in arguments):
         return None
-    seen = {i for tree in (compiled.out, *compiled.grads) for i in _leaves(tree)}
+    returned = {i for tree in (compiled.out, *compiled.grads) for i in _leaves(tree)}
     results = tuple(
-        "buffer" if i in compiled.out_like else _result(type_, i in seen)
+        "buffer" if i in compiled.out_like else _result(type_, i in returned)
         for i, type_ in enumerate(compiled.result_types)
     )
     if "" in results:
@@ -72,8 +73,8 @@ def signature_of(compiled: Compiled, seed: Any) -> Signature | None:
     return Signature(arguments, results, buffers, relations_of(compiled))
 
 
-def _result(type_: Type, seen: bool) -> str:
-    """What becomes of a result; nothing if it is neither number nor array."""
+def _result(type_: Type, returned: bool) -> str:
+    """The boxed form of a result (`Signature.results`); empty if it is not supported."""
     dtype = getattr(type_, "dtype", "")
     if dtype not in DTYPES:
         return ""
@@ -83,8 +84,8 @@ def _result(type_: Type, seen: bool) -> str:
         return ""
     if dtype in ("bool", "int64"):
         return "int" if dtype == "int64" else "bool"
-    # What the user does not see is set in an object, where a Python float stays one.
-    return "float" if type_.weak and dtype == "float64" and not seen else dtype
+    # A result that is not returned to the user is stored in an object: a Python float remains one.
+    return "float" if type_.weak and dtype == "float64" and not returned else dtype
 
 
 def _leaves(tree: OutTree) -> Iterator[int]:

@@ -1,10 +1,10 @@
-"""The entry point of a kernel from Python: a C function in the module of the kernel.
+"""The entry thunk of a kernel: a C function in the kernel's LLVM module, callable from Python.
 
-It takes Python objects as CPython hands them over (METH_FASTCALL), looks at their types, layouts
-and sizes, reads them, calls the kernel, without the interpreter's lock unless that takes no time,
-and makes objects of what comes back.  Arguments that do not fit are no error: it returns `MISS`,
-and who called it knows better.  Addresses that differ between processes stand in a table, which
-`native_loader.py` fills; so the machine code can be kept.
+It takes Python objects by CPython's calling convention METH_FASTCALL, checks their types, layouts
+and sizes, unboxes them, calls the kernel and boxes the results.  It releases the GIL during the
+call, unless the kernel is too short for that to be profitable.  Arguments that fail a check are no
+error: it returns `MISS`, and the caller tries another variant.  Addresses that differ between
+processes are in a table, which `native_loader.py` fills; so the machine code can be cached.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from .object_layout import DATA, DESCR, DIMS, FLAGS, NDIM, STRIDES, TYPE, VALUE
 INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-TOGETHER = 16
+# Size guards per branch, for kernels with a frame.
+SIZE_CHECKS_PER_BRANCH = 16
 
 
 def write(
@@ -54,9 +55,9 @@ def write(
     frame: Frame | None,
     brief: bool,
 ) -> tuple[str, ...]:
-    """Adds the way into the function `target`, which may take its arguments in a frame, to its
-    module.  Which addresses its table is to hold is returned.  The interpreter's lock is kept
-    during a call that is `brief`."""
+    """Add the entry thunk of the function `target`, which may take its arguments in a frame, to its
+    module; the names of the addresses that its table must hold.  The GIL is kept during the call of
+    a `brief` kernel."""
     writer = _Writer(context, target, kinds, results, signature, frame, brief)
     writer.write()
     return tuple(writer.links)
@@ -94,12 +95,12 @@ class _Writer:
         count, more = len(signature.arguments), len(signature.buffers)
         bare = builder.icmp_signed("==", self.count, INT(count))
         whole = builder.icmp_signed("==", self.count, INT(count + more))
-        self.need(builder.or_(bare, whole))
-        read = self.read if self.frame is None else self.take
+        self.require(builder.or_(bare, whole))
+        read = self.read if self.frame is None else self.read_into_frame
         values = [read(i, spec, self.kinds[i]) for i, spec in enumerate(signature.arguments)]
         self.relations(values)
         objects = self.buffers(bare, values)
-        made = [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
+        made = [self.unbox_array(o, k) for o, k in zip(objects, self.kinds[count:])]
         if self.frame is None:
             values += made
             parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
@@ -117,13 +118,13 @@ class _Writer:
                 self.release(o)
             info = builder.bitcast(builder.load(error), POINTER)
             number = self.call("PyLong_FromVoidPtr", POINTER, [info])
-            name = "PyObject_CallFunctionObjArgs"  # of those that call, all versions have this one
+            name = "PyObject_CallFunctionObjArgs"  # the call function that all versions have
             kind = ir.FunctionType(POINTER, [POINTER], var_arg=True)
             function = declared(self.module, kind, name)
             builder.call(function, [self.link("failure"), number, NULL])
             self.release(number)
             builder.ret(NULL)
-        self.hand_over(objects, returned)
+        self.return_results(objects, returned)
         with builder.goto_block(self.missed):
             builder.ret(self.retained(self.link("miss")))
         with builder.goto_block(self.failed):
@@ -132,7 +133,7 @@ class _Writer:
     # ---- pieces
 
     def link(self, name: str) -> Any:
-        """An address that the process knows."""
+        """The address for a name (`native_loader._link`), loaded from the table."""
         if name not in self.links:
             self.links.append(name)
         place = [INT(0), INT(self.links.index(name))]
@@ -143,11 +144,12 @@ class _Writer:
         return self.builder.call(declared(self.module, type_, name), args)
 
     def numpy(self, number: int, result: Any, args: list[Any]) -> Any:
-        """A function of NumPy's, by its number in the table that NumPy offers."""
+        """Call a function of NumPy's C API, by its index in the API table."""
         type_ = ir.FunctionType(result, [a.type for a in args]).as_pointer()
         return self.builder.call(self.builder.bitcast(self.link(f"numpy:{number}"), type_), args)
 
-    def need(self, condition: Any) -> None:
+    def require(self, condition: Any) -> None:
+        """Return `MISS` unless the condition holds."""
         after = self.function.append_basic_block()
         self.builder.cbranch(condition, after, self.missed)
         self.builder.position_at_end(after)
@@ -177,17 +179,19 @@ class _Writer:
     def read(self, position: int, spec: Spec, kind: Any) -> Any:
         thing = self.argument(position)
         if isinstance(spec, ArraySpec):
-            self.check(thing, spec)
-            return self.array(thing, kind)
+            self.check_array(thing, spec)
+            return self.unbox_array(thing, kind)
         assert isinstance(spec, ScalarSpec)
-        return self.number(thing, spec, kind)
+        return self.unbox_scalar(thing, spec, kind)
 
-    def take(self, position: int, spec: Spec, kind: Any) -> Any:
-        """Reads an argument into the frame; of arrays only the sizes are asked for again."""
+    def read_into_frame(self, position: int, spec: Spec, kind: Any) -> Any:
+        """Unbox an argument into the frame.  Of arrays, only the sizes are loaded again later."""
         words = self.words[position]
         if isinstance(spec, ArraySpec):
             where = self.builder.gep(self.frame, [INT(words[0].position)], inbounds=True)
-            self.need(self.builder.call(self._taker(spec, kind), [self.argument(position), where]))
+            self.require(
+                self.builder.call(self._take_function(spec, kind), [self.argument(position), where])
+            )
             return InFrame(self, words[1 : 1 + spec.ndim])
         value = self.read(position, spec, kind)
         self.put(words, [value])
@@ -198,8 +202,9 @@ class _Writer:
             if isinstance(word, Word):
                 self.builder.store(part, word.place(self.builder, self.frame))
 
-    def _taker(self, spec: ArraySpec, kind: Any) -> Any:
-        """take(object, words): whether it is an array of such a kind, whose parts are noted."""
+    def _take_function(self, spec: ArraySpec, kind: Any) -> Any:
+        """The function take(object, words): check that an object is an array of this kind, and
+        store its data pointer, sizes and strides into the frame."""
         writeable = ".w" if spec.writeable else ""
         name = f"s2s.take.{spec.dtype}.{spec.ndim}.{kind.layout}.{spec.layout}{writeable}"
         function = self.module.globals.get(name)
@@ -211,8 +216,8 @@ class _Writer:
         self.function, self.frame = function, function.args[1]
         self.builder = builder = ir.IRBuilder(function.append_basic_block())
         self.missed = function.append_basic_block()
-        self.check(function.args[0], spec)
-        parts = self.array(function.args[0], kind).parts()[:-1]
+        self.check_array(function.args[0], spec)
+        parts = self.unbox_array(function.args[0], kind).parts()[:-1]
         self.put([Word(i, p.type) for i, p in enumerate(parts)], parts)
         builder.ret(BIT(1))
         builder.position_at_end(self.missed)
@@ -221,26 +226,26 @@ class _Writer:
         return function
 
     def relations(self, values: list[Any]) -> None:
-        """What sizes are to be; many of them are looked at together."""
-        builder, together = self.builder, 1 if self.frame is None else TOGETHER
+        """Check the size guards; with a frame, several per branch."""
+        builder, together = self.builder, 1 if self.frame is None else SIZE_CHECKS_PER_BRANCH
         found = []
         for relation in self.signature.relations:
             found.append(relations.holds(builder, *relation, values))
             if len(found) == together:
-                self.need(functools.reduce(builder.and_, found))
+                self.require(functools.reduce(builder.and_, found))
                 found.clear()
         if found:
-            self.need(functools.reduce(builder.and_, found))
+            self.require(functools.reduce(builder.and_, found))
 
-    def number(self, thing: Any, spec: ScalarSpec, kind: Any) -> Any:
+    def unbox_scalar(self, thing: Any, spec: ScalarSpec, kind: Any) -> Any:
         builder = self.builder
         if spec.dtype == "bool":
             true, false = self.link("True"), self.link("False")
             is_true = builder.icmp_unsigned("==", thing, true)
-            self.need(builder.or_(is_true, builder.icmp_unsigned("==", thing, false)))
+            self.require(builder.or_(is_true, builder.icmp_unsigned("==", thing, false)))
             return is_true
         name = _class_of(spec)
-        self.need(self.is_of(thing, f"type:{name}"))
+        self.require(self.is_of(thing, f"type:{name}"))
         if name != "int":
             where = self.place(thing, VALUE, memory_type(kind))
             return self.context.load(builder, kind, where)
@@ -253,9 +258,9 @@ class _Writer:
             builder.position_at_end(after)
         return number
 
-    def check(self, thing: Any, spec: ArraySpec) -> None:
+    def check_array(self, thing: Any, spec: ArraySpec) -> None:
         builder = self.builder
-        self.need(self.is_of(thing, "ndarray"))
+        self.require(self.is_of(thing, "ndarray"))
         flags = ALIGNED | (C_ORDER if spec.layout == "C" else 0)
         flags |= WRITEABLE if spec.writeable else 0
         found = builder.and_(self.field(thing, FLAGS, INT32), INT32(flags))
@@ -263,10 +268,10 @@ class _Writer:
         fits = builder.icmp_unsigned("==", descr, self.link(f"descr:{spec.dtype}"))
         fits = builder.and_(fits, builder.icmp_signed("==", found, INT32(flags)))
         rank = builder.icmp_signed("==", self.field(thing, NDIM, INT32), INT32(spec.ndim))
-        self.need(builder.and_(fits, rank))
+        self.require(builder.and_(fits, rank))
 
-    def array(self, thing: Any, kind: Any) -> Buffer:
-        """Of an array object, which goes on owning its memory."""
+    def unbox_array(self, thing: Any, kind: Any) -> Buffer:
+        """The unboxed form of an array object, which continues to own its memory."""
         data = self.field(thing, DATA, memory_type(kind.dtype).as_pointer())
         sizes = self._axes(thing, DIMS, kind.ndim)
         strides = self._axes(thing, STRIDES, kind.ndim) if kind.layout != "C" else None
@@ -282,7 +287,8 @@ class _Writer:
     # ---- results
 
     def buffers(self, bare: Any, values: list[Any]) -> list[Any]:
-        """Arrays for results that have the shape of a parameter: the caller's, or new ones."""
+        """The array objects for results with the shape of a parameter: the caller's, or new
+        ones."""
         builder, objects = self.builder, []
         count = len(self.signature.arguments)
         for i, (_, position) in enumerate(self.signature.buffers):
@@ -290,8 +296,8 @@ class _Writer:
             assert isinstance(spec, ArraySpec)
             with builder.if_else(bare) as (new, old):
                 with new:
-                    made = builder.call(self._result(spec), [*values[position].sizes])
-                    # Nothing has happened yet, so those made before are all there is to undo.
+                    made = builder.call(self._result_function(spec), [*values[position].sizes])
+                    # The kernel has not run yet: only the arrays created before must be released.
                     with builder.if_then(self.is_null(made), likely=False):
                         for other in objects:
                             self.release(other)
@@ -299,7 +305,7 @@ class _Writer:
                     after_new = builder.block
                 with old:
                     given = self.argument(count + i)
-                    self.check(given, ArraySpec(spec.dtype, spec.ndim, "C"))
+                    self.check_array(given, ArraySpec(spec.dtype, spec.ndim, "C"))
                     self.retained(given)
                     after_old = builder.block
             thing = builder.phi(POINTER)
@@ -308,9 +314,10 @@ class _Writer:
             objects.append(thing)
         return objects
 
-    def _result(self, spec: ArraySpec) -> Any:
-        """result(size, …): a new array.  If it is large, its memory is a block like those of
-        temporaries (`s2s.runtime.block_pool`), which is kept when nobody refers to it any more."""
+    def _result_function(self, spec: ArraySpec) -> Any:
+        """The function result(size, …): a new array.  Large arrays are allocated from the block
+        pool of temporaries (`s2s.runtime.block_pool`), which keeps the block for reuse when the
+        last reference is dropped."""
         name = f"s2s.result.{spec.dtype}.{spec.ndim}"
         function = self.module.globals.get(name)
         if function is not None:
@@ -328,7 +335,7 @@ class _Writer:
             buffer = allocate(builder, kind, sizes, self._no_memory)
             made = self.array_at(buffer)
             with builder.if_then(builder.not_(self.is_null(made)), likely=True):
-                self.own(made, buffer.memory)
+                self.set_owned_memory(made, buffer.memory)
             builder.ret(made)
         builder.ret(self.new_array(spec.dtype, sizes, None, NULL, 0))
         self.builder = outer
@@ -356,9 +363,10 @@ class _Writer:
             self.builder.store(number, self.builder.gep(table, [INT(i)]))
         return self.builder.bitcast(table, POINTER)
 
-    def hand_over(self, objects: list[Any], returned: Any) -> None:
-        """All results in order: one by itself, or as a tuple.  A plan (`call_bytecode.py`) tells,
-        in place of an object that a function belongs to, where it wants them instead."""
+    def return_results(self, objects: list[Any], returned: Any) -> None:
+        """Return all results in order: one by itself, several as a tuple.  The call VM
+        (`call_vm.py`) passes, in place of `self`, the address of its registers; the results are
+        stored there instead of in a tuple."""
         builder, waiting, types = self.builder, iter(objects), iter(self.returns)
         made, position = [], 0
         for kind in self.signature.results:
@@ -381,25 +389,25 @@ class _Writer:
         for thing in made:
             bad = builder.or_(bad, self.is_null(thing))
         with builder.if_then(builder.not_(self.is_null(self.places)), likely=True):
-            self.none_bad(bad)
+            self.fail_if(bad)
             places = builder.bitcast(self.places, POINTERS)
             for i, thing in enumerate(made):
                 builder.store(thing, builder.gep(places, [INT(i)]))
             builder.ret(self.link("True"))
         whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
-        self.none_bad(builder.or_(bad, self.is_null(whole)))
+        self.fail_if(builder.or_(bad, self.is_null(whole)))
         for i, thing in enumerate(made):
             self.call("PyTuple_SetItem", INT32, [whole, INT(i), thing])
         builder.ret(whole)
 
-    def none_bad(self, bad: Any) -> None:
-        """There is no memory left: what was made is lost, too."""
+    def fail_if(self, bad: Any) -> None:
+        """Fail if `bad`: memory is exhausted.  Objects created so far are leaked."""
         after = self.function.append_basic_block()
         self.builder.cbranch(bad, self.failed, after)
         self.builder.position_at_end(after)
 
     def boxed(self, values: list[Any], type_: Any, kind: str) -> Any:
-        """An object of a result, which is a number or the parts of an array."""
+        """Box a result, which is a scalar or the parts of an array."""
         builder = self.builder
         if kind == "array":
             return self.boxed_array(of_values(type_, values))
@@ -418,7 +426,7 @@ class _Writer:
         return made
 
     def boxed_array(self, buffer: Buffer) -> Any:
-        """An array object that owns its memory, or refers to the parameter that does."""
+        """An array object that owns its memory, or whose base is the parameter that does."""
         builder = self.builder
         made = self.array_at(buffer)
         with builder.if_then(builder.not_(self.is_null(made))):
@@ -426,11 +434,11 @@ class _Writer:
                 with lent:
                     data = builder.bitcast(buffer.data, POINTER)
                     args = [self.given, INT(len(self.signature.arguments)), data]
-                    owner = builder.call(self._owner(), args)
+                    owner = builder.call(self._owner_function(), args)
                     with builder.if_then(builder.not_(self.is_null(owner))):
                         self.set_base(made, self.retained(owner))
                 with own:
-                    self.own(made, buffer.memory)
+                    self.set_owned_memory(made, buffer.memory)
         return made
 
     def array_at(self, buffer: Buffer) -> Any:
@@ -438,16 +446,16 @@ class _Writer:
         data = self.builder.bitcast(buffer.data, POINTER)
         return self.new_array(str(buffer.type.dtype), buffer.sizes, buffer.strides, data, flags)
 
-    def own(self, array: Any, memory: Any) -> None:
-        """By way of a capsule."""
-        destroy = self.builder.bitcast(self._destroy(), POINTER)
+    def set_owned_memory(self, array: Any, memory: Any) -> None:
+        """Make an array own a block of memory, through a capsule as its base object."""
+        destroy = self.builder.bitcast(self._destroy_function(), POINTER)
         self.set_base(array, self.call("PyCapsule_New", POINTER, [memory, NULL, destroy]))
 
     def set_base(self, array: Any, base: Any) -> None:
         self.numpy(282, INT32, [array, base])  # PyArray_SetBaseObject
 
-    def _destroy(self) -> Any:
-        """destroy(capsule): what happens when nobody refers to the memory of a result."""
+    def _destroy_function(self) -> Any:
+        """The function destroy(capsule): the destructor that releases the memory of a result."""
         name = "s2s.destroy"
         function = self.module.globals.get(name)
         if function is None:
@@ -459,8 +467,9 @@ class _Writer:
             self.builder = outer
         return function
 
-    def _owner(self) -> Any:
-        """owner(objects, count, data): the array object in whose memory an address lies."""
+    def _owner_function(self) -> Any:
+        """The function owner(objects, count, data): the array object whose memory contains an
+        address."""
         name = "s2s.owner"
         function = self.module.globals.get(name)
         if function is not None:
@@ -497,7 +506,7 @@ class _Writer:
 
 
 class InFrame:
-    """An array that was read into the frame."""
+    """An array that was unboxed into the frame; its sizes are loaded on demand."""
 
     def __init__(self, writer: _Writer, words: list[Any]) -> None:
         self.writer, self.words = writer, words
@@ -511,5 +520,5 @@ class InFrame:
 
 
 def _class_of(spec: ScalarSpec) -> str:
-    """The class of a number: Python's own if it is weak."""
+    """The class name of a scalar argument: a Python type if it is weakly typed."""
     return PYTHON.get(spec.dtype, spec.dtype) if spec.weak else spec.dtype

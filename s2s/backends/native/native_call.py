@@ -1,4 +1,5 @@
-"""The written-out call of a kernel with an entry point, as a plan that a C function runs."""
+"""Call stubs of native kernels: bytecode (a plan) for the call VM, with Python source as
+fallback."""
 
 from __future__ import annotations
 
@@ -15,14 +16,17 @@ from .native_loader import same_items
 if TYPE_CHECKING:
     from ...transforms.frontend.pytree import ArraySpec, Path
 
-# So many calls that a plan does not take, and the text does, are worth a new plan; twice as many
-# are worth the next.
-REFUSED = 16
+# Number of calls that the bytecode rejects, but the Python stub accepts, before new bytecode is
+# generated.  The threshold doubles each time.
+INITIAL_REPLAN_THRESHOLD = 16
 
 Plan = tuple[Any, ...]
 
 
 class NativeWriter(Writer):
+    """Generates the stub for a native kernel, whose entry thunk checks the types of its
+    arguments."""
+
     is_exact = True
 
     def __init__(self, entry: Entry, args: tuple[Any, ...], signature: Signature) -> None:
@@ -45,7 +49,7 @@ class NativeWriter(Writer):
         return paths
 
     def results(self) -> None:
-        """The entry point makes numbers itself, and a single result is no tuple."""
+        """The entry thunk boxes scalars itself, and returns a single result without a tuple."""
         count = len(self.compiled.result_types)
         self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
         self.converters = {}
@@ -65,26 +69,26 @@ class NativeWriter(Writer):
         def make_plan() -> Plan | None:
             return plan(constant, arity, before, rarely, given, count, after)
 
-        made = make_plan()  # before the text is written, to which it may add lines
+        made = make_plan()  # before the Python stub is generated: it may add lines to `rarely`
         call = super().made(given, after)
         return call if made is None else PlannedCall(self.entry, call.run, make_plan, made)
 
 
 class PlannedCall(Call):
-    """A call that has a plan.  A plan checks more than it has to, such as whether a module has got
-    any new name; so the text is tried where it does not fit, and another plan is made from time to
-    time."""
+    """A call stub with bytecode.  The bytecode checks are conservative: for example, any new name
+    in a module is a miss.  So the Python stub (`text`) is tried on a miss, and new bytecode is
+    generated after repeated misses."""
 
     def __init__(
         self, entry: Entry, text: Any, make_plan: Callable[[], Plan | None], plan: Plan
     ) -> None:
         super().__init__(entry, None, None)
         self.text, self.make_plan, self.plan = text, make_plan, plan
-        self.run = self._first_run
-        self.refused, self.patience = 0, REFUSED
+        self.run = self._load_and_run
+        self.refused, self.replan_threshold = 0, INITIAL_REPLAN_THRESHOLD
 
-    def _first_run(self, *args: Any) -> Any:
-        """What runs plans is loaded when it is first wanted."""
+    def _load_and_run(self, *args: Any) -> Any:
+        """Load the call VM at the first call, then run the bytecode."""
         self.run = call_vm.runner(self.plan)
         return self.run(*args)
 
@@ -92,15 +96,15 @@ class PlannedCall(Call):
         found = self.text(*args)
         if found is not MISS:
             self.refused += 1
-            if self.refused >= self.patience:
-                self.refused, self.patience = 0, 2 * self.patience
-                self._plan_again()
+            if self.refused >= self.replan_threshold:
+                self.refused, self.replan_threshold = 0, 2 * self.replan_threshold
+                self._replan()
         return found
 
-    def _plan_again(self) -> None:
+    def _replan(self) -> None:
         made = self.make_plan()
         if made is not None:
-            self.plan, self.run = made, self._first_run
+            self.plan, self.run = made, self._load_and_run
 
     def install(self, cls: type) -> None:
         call_vm.install(cls)

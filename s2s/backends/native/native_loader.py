@@ -1,8 +1,9 @@
-"""Machine code of kernels, loaded and made callable without Numba.
+"""Loads the object code of kernels and makes it callable, without Numba.
 
-A kernel is object code and the names of what it needs: of addresses of this process, which are put
-into its table, and of functions.  Those that Numba's runtime would give, memory and matrix
-products, are given here; only code that calls for more wants Numba.
+A kernel is object code with two lists of names: links, whose addresses in this process are written
+into its table, and symbols, the functions it calls.  Symbols that Numba's runtime would define,
+memory allocation and matrix products, are resolved here.  Numba is loaded only if other symbols
+remain.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from ...runtime.jit_link import GEMM, PARALLEL_FOR, ROUTINE, Code, Unlinkable
 from ...transforms.ir.lazy import once
 from .object_layout import TYPE, is_layout_known
 
-ENTRY, LINKS = "s2s.dispatch.specialization", "s2s.links"
-FASTCALL = 0x80  # CPython's name for how a C function takes its arguments
+ENTRY, LINKS = "s2s.entry", "s2s.links"
+FASTCALL = 0x80  # METH_FASTCALL: the calling convention of a C function in CPython
 
 
 def load(code: Code) -> Any:
-    """The entry point of a kernel, as a Python function."""
+    """Link the object code of a kernel; its entry point as a Python function."""
     import ctypes
 
     if not is_layout_known():
@@ -41,10 +42,10 @@ def load(code: Code) -> Any:
 
 
 def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
-    """Of the functions that machine code calls: ours, those of the process, or Numba's."""
+    """The addresses of symbols: functions of s2s, of the process, or of Numba."""
     import llvmlite.binding as llvm
 
-    jit_link.engine()  # from then on LLVM knows the functions of the process
+    jit_link.engine()  # after this LLVM resolves the symbols of the process
     ours: dict[str, int] = {}
     if any(s in block_pool.GIVEN for s in symbols):
         ours.update({name: block_pool.library()[name] for name in block_pool.GIVEN})
@@ -64,7 +65,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     same = (GEMM, PARALLEL_FOR, block_pool.ALLOCATE, *NAMES)
     for name in found:
         if name in ours and (name in same or name.startswith(ROUTINE)):
-            found[name] = ours[name]  # the same one in every process
+            found[name] = ours[name]  # the s2s function in every process, with or without Numba
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
     return found
@@ -72,7 +73,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
 
 @once
 def _routine(name: str) -> int:
-    """The address of a routine that kernels call by this name."""
+    """The address of an external routine of this name, linked at first use."""
     code = jit_link.routine_code(name)
     if code is None:
         raise Unlinkable(name)
@@ -81,10 +82,10 @@ def _routine(name: str) -> int:
 
 # ---------------------------------------------------------------- lists
 
-# same(list, list): whether two lists hold the same objects; another thing is no list.
+# same(list, list): whether two lists hold identical objects; False if the first is not a list.
 _SAME_TEXT = f"""
 @s2s.answers = global [2 x i8*] zeroinitializer
-define i8* @s2s.cache.stable_identity(i8* %self, i8** %args, i64 %count) {{
+define i8* @s2s.same(i8* %self, i8** %args, i64 %count) {{
   %b.place = getelementptr i8*, i8** %args, i64 1
   %a = load i8*, i8** %args
   %b = load i8*, i8** %b.place
@@ -140,15 +141,15 @@ declare void @Py_IncRef(i8*)
 
 @functools.cache
 def same_items() -> Any:
-    """same_items(list, list): whether both hold the same objects.  The second must be a list."""
+    """same_items(list, list): whether both hold identical objects.  The second must be a list."""
     import ctypes
 
-    made = jit_link.runtime(_SAME_TEXT, ("s2s.cache.stable_identity", "s2s.answers"))
+    made = jit_link.runtime(_SAME_TEXT, ("s2s.same", "s2s.answers"))
     (ctypes.c_void_p * 2).from_address(made["s2s.answers"])[:] = [id(True), id(False)]
-    return _function(made["s2s.cache.stable_identity"])
+    return _function(made["s2s.same"])
 
 
-# ---------------------------------------------------------------- the process
+# ---------------------------------------------------------------- addresses and functions
 
 
 @functools.cache
@@ -162,7 +163,7 @@ def _numpy_table() -> Any:
 
 
 def _link(name: str) -> int:
-    """An address by its name in `Code.links`; what it belongs to is there for good."""
+    """The address for a name in `Code.links`.  The objects live as long as the process."""
     kind, _, rest = name.partition(":")
     if kind == "numpy":
         return _numpy_table()[int(rest)]
@@ -175,7 +176,7 @@ def _link(name: str) -> int:
 
 
 def definition(name: bytes, address: int, flags: int) -> int:
-    """The address of how CPython wants a C function described."""
+    """The address of a new `PyMethodDef` for a C function; it is never freed."""
     import ctypes
 
     class Definition(ctypes.Structure):
@@ -188,8 +189,8 @@ def definition(name: bytes, address: int, flags: int) -> int:
 
 
 def function(definition: int, belongs_to: Any = None) -> Any:
-    """A C function that takes its arguments as CPython hands them over; what it belongs to, if
-    anything, is its first parameter."""
+    """A Python function for a `PyMethodDef`; `belongs_to`, if given, is passed as the first
+    parameter (`self`)."""
     import ctypes
 
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -203,7 +204,7 @@ def _function(address: int) -> Any:
 
 
 def _fail(address: int) -> None:
-    """Raises what a kernel met: it stands, as Numba writes it, at an address."""
+    """Raise the error of a kernel, which is stored in Numba's format at an address."""
     import ctypes
 
     class Info(ctypes.Structure):
@@ -215,14 +216,14 @@ def _fail(address: int) -> None:
     info = Info.from_address(address)
     exception, args, codes = pickle.loads(ctypes.string_at(info.text, info.size))
     if info.count > 0:
-        if info.unwrap:  # Numba's own, with an LLVM value for what is known only at run time
+        if info.unwrap:  # raised by Numba's code: run-time values are placeholders of llvmlite
             unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
-            told = iter(unwrap(info.values))
-            unknown = [type(a).__module__.startswith("llvmlite") for a in args]
+            values = iter(unwrap(info.values))
+            dynamic = [type(a).__module__.startswith("llvmlite") for a in args]
         else:
             behind = ctypes.string_at(address + ctypes.sizeof(Info), 8 * info.count)
-            told = iter(struct.unpack(codes, behind))
-            unknown = [a is None for a in args]
-        args = [next(told) if u else a for u, a in zip(unknown, args)]
+            values = iter(struct.unpack(codes, behind))
+            dynamic = [a is None for a in args]
+        args = [next(values) if d else a for d, a in zip(dynamic, args)]
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(block_pool.library()["NRT_Free"])(address)
     raise exception(*args)

@@ -1,4 +1,4 @@
-"""The object code of a kernel with its entry point, compiled or from the cache."""
+"""The object code of a kernel with its entry thunk, compiled or loaded from the cache."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .. import build_kernel
 from .entry_signature import Signature
 from .native_loader import ENTRY, load
 
-# Kept in place of machine code for a kernel that only Numba can enter.
-REFUSED = "has no entry point"
-_built: dict[Any, Any] = {}  # by the file that keeps it
+# Cached in place of object code for a kernel that only Numba can call.
+NO_ENTRY_POINT = "has no entry point"
+_built: dict[Any, Any] = {}  # by cache file
 
 
 def build(lowered: str, name: str, written: Sequence[int], signature: Signature) -> Any:
-    """The entry point of function `name` of a text, or None if it cannot have one.  It raises
-    `Overlap` if an array at one of the positions `written` may overlap with another."""
+    """The entry point of function `name` of the lowered source, or None if it cannot have one.  It
+    raises `Overlap` if an array at one of the positions `written` may overlap with another."""
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
     how = repr((spelled(OPTIONS), whose, signature, [*written], name))
     key = store.digest(store.platform_key(), how, lowered)
@@ -29,16 +29,16 @@ def build(lowered: str, name: str, written: Sequence[int], signature: Signature)
     if path not in _built:
         code = store.fetch(path)
         if code is None:
-            code = _compiled(lowered, name, written, signature) or REFUSED
+            code = _compiled(lowered, name, written, signature) or NO_ENTRY_POINT
             store.keep(path, code)
-        _built[path] = None if code == REFUSED else _loaded(code)
+        _built[path] = None if code == NO_ENTRY_POINT else _loaded(code)
     return _built[path]
 
 
 def _loaded(code: Code) -> Any:
     try:
         return load(code)
-    except (Unlinkable, RuntimeError):  # LLVM could not do it
+    except (Unlinkable, RuntimeError):  # RuntimeError: LLVM could not load it
         return None
 
 
@@ -59,7 +59,8 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
         )  # fmt: skip
         if is_long(source.function) and len(source.kinds) > MANY:
             entry: Any = target.module.get_global(ENTRY)
-            for attribute in ("noinline", "optnone"):  # as for parts that hand on
+            # As for the functions that `codegen/partition/split_function.py` outlines.
+            for attribute in ("noinline", "optnone"):
                 entry.attributes.add(attribute)
 
     try:
@@ -67,7 +68,7 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
         source = build_kernel.source(lowered, name, kinds)
         final = optimised(source, [*written], add_entry)
         missing = llvm_passes.missing(final)
-        if missing is None:  # a function that needs its environment
+        if missing is None:  # it calls a Numba function that needs its environment
             return None
         return Code(llvm_passes.object_code(final, pays(source.function)), links, missing)
     except Unsupported:
@@ -75,7 +76,8 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
 
 
 def _is_brief(source: Any) -> bool:
-    """Whether a kernel is arithmetic on numbers, without loops, arrays and functions of its own."""
+    """Whether a kernel is scalar arithmetic only, without loops, arrays and calls of helpers.  The
+    GIL is then kept during the call."""
     from ...codegen.value_types import Array
 
     if any(isinstance(kind, Array) for kind in source.kinds):

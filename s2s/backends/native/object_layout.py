@@ -1,7 +1,7 @@
-"""Where CPython and NumPy keep the fields of objects, in bytes.
+"""Byte offsets of the fields of CPython and NumPy objects.
 
-Machine code of this folder reads objects there.  Whether an interpreter lays them out so is tried
-on some objects; the folder is not used on one that does not.
+The machine code of this folder reads objects at these offsets.  `is_layout_known` tests them on
+some objects; on an interpreter with another layout this folder is not used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
 @functools.cache
 def is_layout_known() -> bool:
-    """Whether objects are laid out as is assumed here."""
+    """Whether the offsets of this module hold for this interpreter."""
     import ctypes
 
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:

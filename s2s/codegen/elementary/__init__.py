@@ -1,14 +1,16 @@
-"""Elementary functions that a loop computes for several elements at once.
+"""Elementary functions as branch-free LLVM IR, which LLVM can vectorise in loops.
 
-A loop that calls the C library for each element is not vectorised.  These are sums, products and
-choices only: the argument is reduced, a polynomial is evaluated, and both sides of every choice are
-computed.  The error is below 2 units in the last place over the whole range, given a machine that
-multiplies and adds in one step, and special values are those of NumPy
-(`tests/s2s/machine/elementary/`; docs/accuracy.md has a table).
+A loop that calls the C library for each element is not vectorised.  These functions consist of
+additions, multiplications and selects: argument reduction, a polynomial, recombination.  The error
+is below 2 ulp over the whole range on machines with fused multiply-add.  Special values are those
+of NumPy (`tests/s2s/codegen/elementary/`; docs/accuracy.md has a table).
 
 Reduction and recombination follow W. J. Cody and W. Waite, Software Manual for the Elementary
-Functions (1980), and P. T. P. Tang's table-free variants; sums of two numbers follow T. J. Dekker
-(1971); the polynomials are near-minimax fits (Chebyshev) of the functions named with them.
+Functions (1980), and P. T. P. Tang's table-free variants.  Double-word sums follow T. J. Dekker
+(1971).  The polynomials are near-minimax (Chebyshev) fits of the functions named with them.
+
+Start reading with `vector_ops.py`, then `exponential.py`.  Imports from `codegen` only `llvm_utils`
+and `value_types`.
 """
 
 from __future__ import annotations
@@ -62,28 +64,28 @@ FUNCTIONS: dict[Any, Callable[..., Number]] = {
 }
 
 
-# These return float64 in any case.
-WIDE = {kernels.cbrt, kernels.sinc, kernels.expit, kernels.float_power}  # type: ignore[attr-defined]
+# These return float64 for any argument type.
+RETURN_FLOAT64 = {kernels.cbrt, kernels.sinc, kernels.expit, kernels.float_power}  # type: ignore[attr-defined]
 
 
 def result_of(function: Any, args: tuple[Any, ...]) -> Any:
-    """The type of what a function returns, or None if it is not here for these types."""
+    """The result type of a function for these argument types; None if it is not here."""
     first = args[0] if args else None
     if first not in FORMATS or any(a != first for a in args) or not callable(function):
         return None
     if function not in FUNCTIONS:
         return None
-    return float64 if function in WIDE else first
+    return float64 if function in RETURN_FLOAT64 else first
 
 
 def find(callee: Callee) -> Callable[..., Number] | None:
-    """What writes a function, if it is here for these types."""
+    """The emitter of a function for these argument types, or None."""
     here = result_of(callee.function, callee.args) is not None
     return FUNCTIONS[callee.function] if here else None
 
 
 def call(builder: Any, function: Callable[..., Number], callee: Callee, args: list[Any]) -> Any:
-    """A call of what is written once per module, and stands in place of the call in the end."""
+    """Call an elementary function.  It is defined once per module and always inlined."""
     module, kind = builder.module, callee.args[0]
     name = f"s2s.{function.__name__}.{kind}"
     made = module.globals.get(name)
@@ -95,5 +97,5 @@ def call(builder: Any, function: Callable[..., Number], callee: Callee, args: li
         kit = Kit(inner, kind)
         inner.ret(function(kit, *(Number(kit, a) for a in made.args)).value)
     result = builder.call(made, args)
-    # A wide result is of the arguments' precision all the same.
+    # A float64 result has only the precision of the arguments.
     return result if callee.result == kind else builder.fpext(result, ir.DoubleType())

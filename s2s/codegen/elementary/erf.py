@@ -1,4 +1,4 @@
-"""The error function."""
+"""The error function and its complement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ERF: Fit = {
     32: (0.12837916612625122, -0.3761262595653534, 0.11283594369888306, -0.02685421146452427,
          0.005189087241888046, -0.000801686430349946, 7.875874871388078e-05),
 }  # fmt: skip
-# -log(erfc(x)) for 1 <= x <= 5.95, 3.95, beyond which erf is 1
+# -log(erfc(x)) for 1 <= x <= 5.95 (float64) or 3.95 (float32), beyond which erf rounds to 1
 LOG_ERFC: Fit = {
     64: (1.0830201701907812e-06, 1.128368537784112, 0.6366683028033279, 0.10263580542292071,
          -0.018862157773512304, -0.0005881742584563225, 0.0021027192555182865,
@@ -43,11 +43,11 @@ SCALED_ERFC: Fit = {
 
 
 def erf(kit: Kit, x: Number) -> Number:
-    """A polynomial, or 1 - exp of one."""
+    """x (1 + polynomial) for |x| < 1, else 1 - exp(polynomial)."""
     size = kit.absolute(x)
     near = size + size * kit.fit(size * size, ERF)
-    last = 5.95 if kit.format.bits == 64 else 3.95
-    k, e, _ = reduced(kit, -kit.fit(kit.clipped(size, 1.0, last), LOG_ERFC))
+    limit = 5.95 if kit.format.bits == 64 else 3.95
+    k, e, _ = reduced(kit, -kit.fit(kit.clipped(size, 1.0, limit), LOG_ERFC))
     scale = kit.power(k)
     far = 1.0 - (scale + scale * e)
     result = kit.choose(size.is_("<", 1.0), near, far)
@@ -55,16 +55,16 @@ def erf(kit: Kit, x: Number) -> Number:
 
 
 def _erfc_far(kit: Kit, size: Number) -> Number:
-    """exp(-x^2) and a polynomial, for x >= 1/2."""
+    """erfc(x) = exp(-x^2) polynomial / (1 + 2 x), for x >= 1/2."""
     size = kit.clipped(size, 0.5, math.sqrt(kit.format.large))
     square = kit.product(size, size)
-    k, e, e_lacks = reduced(kit, -square.high)
+    k, e, e_error = reduced(kit, -square.high)
     one = kit.sum(1.0, e)
-    lacks = one.low + (e_lacks - one.high * square.low)
+    error = one.low + (e_error - one.high * square.low)
     first, *others = SCALED_ERFC[kit.format.bits]
     t = (size - 3.0) / (size + 3.0)
     ratio = kit.quotient(kit.sum(first, t * kit.polynomial(t, others)), kit.sum(2.0 * size, 1.0))
-    return kit.scaled(one.high * ratio.high + (one.high * ratio.low + lacks * ratio.high), k)
+    return kit.scaled(one.high * ratio.high + (one.high * ratio.low + error * ratio.high), k)
 
 
 def erfc(kit: Kit, x: Number) -> Number:

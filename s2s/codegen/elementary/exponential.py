@@ -1,4 +1,4 @@
-"""Exponentials and what is made of them."""
+"""Exponentials, hyperbolic functions and the logistic function."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ SINH: Fit = {
 }  # fmt: skip
 
 
-def _turns(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
-    """k, and r as a difference, where x = k ln(2) + r."""
+def _reduce_ln2(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+    """k, and r as a pair (minuend, subtrahend), where x = k ln(2) + r."""
     k = kit.rounded(x * (1.0 / math.log(2.0)))
     high, low = kit.format.ln2
     return k, x - k * high, k * low
 
 
 def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
-    """k and exp(r) - 1, as the sum of a number and what it lacks, where x = k ln(2) + r."""
-    k, most, less = _turns(kit, x)
+    """k and exp(r) - 1 as a double-word sum (value, error), where x = k ln(2) + r."""
+    k, most, less = _reduce_ln2(kit, x)
     r = most - less
-    lacking = (most - r) - less
-    rest = r * r * kit.polynomial(r, kit.format.exp) + lacking
+    error = (most - r) - less
+    rest = r * r * kit.polynomial(r, kit.format.exp) + error
     e = r + rest
     return k, e, rest - (e - r)
 
 
 def exp(kit: Kit, x: Number) -> Number:
-    """1 + r + rest, in which r is the difference of a number that is exact and a small one."""
+    """2^k (1 + r + rest), where r is the difference of an exact number and a small one."""
     large = kit.format.large
-    k, most, less = _turns(kit, kit.clipped(x, -large, large))
+    k, most, less = _reduce_ln2(kit, kit.clipped(x, -large, large))
     r = most - less
     return kit.scaled(1.0 + (most + (r * r * kit.polynomial(r, kit.format.exp) - less)), k)
 
 
 def power_of_two(kit: Kit, x: Pair) -> Number:
-    """2^x, where |x| is below the limits of exp2."""
+    """2^x of a double-word x within the limits of exp2."""
     k = kit.rounded(x.high)
     high, low = kit.parts(LN_2, 2)
     part = x.high - k
@@ -58,9 +58,9 @@ def exp2(kit: Kit, x: Number) -> Number:
 
 
 def expm1(kit: Kit, x: Number) -> Number:
-    k, e, e_lacks = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
+    k, e, e_error = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
     small = kit.power(kit.clipped(k, -60.0, 2.0))
-    below = (small * e + (small - 1.0)) + small * e_lacks
+    below = (small * e + (small - 1.0)) + small * e_error
     rest = kit.power(kit.clipped(-k, 1.0 - kit.format.bias, 0.0))
     above = kit.scaled((1.0 - rest) + e, k)
     result = kit.choose(k.is_("<=", 1.0), below, above)
@@ -71,47 +71,47 @@ def tanh(kit: Kit, x: Number) -> Number:
     """From e = exp(2 |x|) - 1: e / (e + 2), or 1 - 2 / (e + 2) where that is large."""
     size = kit.absolute(x)
     near = size.is_("<", 0.5)
-    k, s, s_lacks = reduced(kit, kit.clipped(size * 2.0, 0.0, 44.0))
+    k, s, s_error = reduced(kit, kit.clipped(size * 2.0, 0.0, 44.0))
     scale = kit.power(k)
     whole, part = scale - 1.0, scale * s
     e = whole + part
-    e_lacks = (part - (e - whole)) + scale * s_lacks
+    e_error = (part - (e - whole)) + scale * s_error
     d = 2.0 + e
-    n, n_lacks = kit.choose(near, e, 2.0), kit.choose(near, e_lacks, 0.0)
-    ratio = kit.quotient(Pair(n, n_lacks), Pair(d, (e - (d - 2.0)) + e_lacks)).rounded()
+    n, n_error = kit.choose(near, e, 2.0), kit.choose(near, e_error, 0.0)
+    ratio = kit.quotient(Pair(n, n_error), Pair(d, (e - (d - 2.0)) + e_error)).rounded()
     return kit.with_sign(kit.choose(near, ratio, 1.0 - ratio), x)
 
 
 def expit(kit: Kit, x: Number) -> Number:
     """From e = exp(-|x|): e / (1 + e), or 1 / (1 + e)."""
-    k, s, s_lacks = reduced(kit, kit.clipped(-kit.absolute(x), -kit.format.large, 0.0))
+    k, s, s_error = reduced(kit, kit.clipped(-kit.absolute(x), -kit.format.large, 0.0))
     one = 1.0 + s
-    e, e_lacks = kit.scaled(one, k), kit.scaled((s - (one - 1.0)) + s_lacks, k)
+    e, e_error = kit.scaled(one, k), kit.scaled((s - (one - 1.0)) + s_error, k)
     d = 1.0 + e
     below = x.is_("<", 0.0)
-    n, n_lacks = kit.choose(below, e, 1.0), kit.choose(below, e_lacks, 0.0)
-    return kit.quotient(Pair(n, n_lacks), Pair(d, (e - (d - 1.0)) + e_lacks)).rounded()
+    n, n_error = kit.choose(below, e, 1.0), kit.choose(below, e_error, 0.0)
+    return kit.quotient(Pair(n, n_error), Pair(d, (e - (d - 1.0)) + e_error)).rounded()
 
 
 def _half_exp(kit: Kit, size: Number) -> tuple[Number, Number]:
-    """exp(size) / 2, and what was lost by rounding it."""
-    limit = (kit.format.bias + 3) * math.log(2.0)  # what is lost must not overflow as well
-    k, s, s_lacks = reduced(kit, kit.clipped(size, 0.0, limit))
+    """exp(size) / 2 and its rounding error."""
+    limit = (kit.format.bias + 3) * math.log(2.0)  # the error term must not overflow
+    k, s, s_error = reduced(kit, kit.clipped(size, 0.0, limit))
     one = kit.sum(1.0, s)
     half = kit.scaled(one.high, k - 1.0)
-    lost = kit.scaled(one.low + s_lacks, k - 1.0)
-    return half, lost
+    error = kit.scaled(one.low + s_error, k - 1.0)
+    return half, error
 
 
 def sinh(kit: Kit, x: Number) -> Number:
-    """exp(|x|) / 2 - exp(-|x|) / 2, or a polynomial where those are close."""
+    """exp(|x|) / 2 - exp(-|x|) / 2, or a polynomial for |x| < 1, where these would cancel."""
     size = kit.absolute(x)
-    half, lost = _half_exp(kit, size)
-    far = half + (lost - 0.25 / half)
+    half, error = _half_exp(kit, size)
+    far = half + (error - 0.25 / half)
     near = size + size * (size * size) * kit.fit(size * size, SINH)
     return kit.with_sign(kit.choose(size.is_("<", 1.0), near, far), x)
 
 
 def cosh(kit: Kit, x: Number) -> Number:
-    half, lost = _half_exp(kit, kit.absolute(x))
-    return half + (lost + 0.25 / half)
+    half, error = _half_exp(kit, kit.absolute(x))
+    return half + (error + 0.25 / half)

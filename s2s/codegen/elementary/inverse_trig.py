@@ -26,12 +26,12 @@ ARCSIN: Fit = {
 
 
 def _arctan_pair(kit: Kit, t: Pair) -> Pair:
-    """For |t| <= tan(pi / 8)."""
+    """arctan of a double-word t, for |t| <= tan(pi / 8)."""
     z = t.high * t.high
     return Pair(t.high, t.low + t.high * z * kit.fit(z, ARCTAN))
 
 
-def _shifted(kit: Kit, quarters: Number, rest: Pair) -> Number:
+def _add_quarter_pi(kit: Kit, quarters: Number, rest: Pair) -> Number:
     """quarters pi / 4 + rest."""
     quarter = kit.pair(HALF_PI)
     most = kit.sum(quarters * (0.5 * quarter.high), rest.high)
@@ -42,7 +42,7 @@ def arctan(kit: Kit, x: Number) -> Number:
     """arctan(x), pi / 4 + arctan((x - 1) / (x + 1)) or pi / 2 - arctan(1 / x)."""
     size, none = kit.absolute(x), kit.number(0.0)
     near, far = size.is_("<", math.tan(math.pi / 8)), size.is_(">", math.tan(3 * math.pi / 8))
-    # Beyond the clip the result is pi / 2, and 1 / x would have no leading one.
+    # Beyond the clip the result is pi / 2, and 1 / x would be subnormal.
     top = kit.clipped(size, 0.0, 2.0 ** (kit.format.bias - 2))
     less, more = kit.any_sum(top, kit.number(-1.0)), kit.any_sum(top, kit.number(1.0))
     n = Pair(
@@ -54,20 +54,20 @@ def arctan(kit: Kit, x: Number) -> Number:
         kit.choose(near, none, kit.choose(far, none, more.low)),
     )
     quarters = kit.choose(near, 0.0, kit.choose(far, 2.0, 1.0))
-    result = _shifted(kit, quarters, _arctan_pair(kit, kit.quotient(n, d)))
+    result = _add_quarter_pi(kit, quarters, _arctan_pair(kit, kit.quotient(n, d)))
     return kit.with_sign(kit.choose(x.is_nan(), x, result), x)
 
 
 def arctan2(kit: Kit, y: Number, x: Number) -> Number:
-    """arctan(a / b) for the sizes of y and x, then moved into the right quarter."""
+    """arctan(a / b) for a = |y| and b = |x|, then moved into the right quadrant."""
     builder, none = kit.builder, kit.number(0.0)
     a, b = kit.absolute(y), kit.absolute(x)
-    endless = builder.or_(a.is_("==", math.inf), b.is_("==", math.inf))
-    a = kit.choose(endless, kit.choose(a.is_("==", math.inf), 1.0, 0.0), a)
-    b = kit.choose(endless, kit.choose(b.is_("==", math.inf), 1.0, 0.0), b)
+    infinite = builder.or_(a.is_("==", math.inf), b.is_("==", math.inf))
+    a = kit.choose(infinite, kit.choose(a.is_("==", math.inf), 1.0, 0.0), a)
+    b = kit.choose(infinite, kit.choose(b.is_("==", math.inf), 1.0, 0.0), b)
     steep = a.is_(">", b)
     larger, smaller = kit.choose(steep, a, b), kit.choose(steep, b, a)
-    # Neither sums nor inverses may overflow, and inverses must have a leading one.
+    # Sums and reciprocals must not overflow, and reciprocals must be normal.
     top = 2.0 ** (kit.format.bias - 4)
     up = 16.0 * 2.0**kit.format.mantissa
     scale = kit.choose(larger.is_("<", 1.0 / top), up, 1.0)
@@ -87,7 +87,7 @@ def arctan2(kit: Kit, y: Number, x: Number) -> Number:
     back = kit.with_sign(kit.number(1.0), x).is_("<", 0.0)
     sign = kit.choose(back, -sign, sign)
     quarters = kit.choose(back, 4.0 - quarters, quarters)
-    result = _shifted(kit, quarters, Pair(sign * rest.high, sign * rest.low))
+    result = _add_quarter_pi(kit, quarters, Pair(sign * rest.high, sign * rest.low))
     bad = builder.or_(x.is_nan(), y.is_nan())
     return kit.choose(bad, x + y, kit.with_sign(result, y))
 
@@ -105,7 +105,7 @@ def _arcsin_pair(kit: Kit, size: Number) -> tuple[Pair, Pair]:
 def arcsin(kit: Kit, x: Number) -> Number:
     size = kit.absolute(x)
     near, far = _arcsin_pair(kit, size)
-    beyond = _shifted(kit, kit.number(2.0), Pair(-2.0 * far.high, -2.0 * far.low))
+    beyond = _add_quarter_pi(kit, kit.number(2.0), Pair(-2.0 * far.high, -2.0 * far.low))
     result = kit.choose(size.is_("<=", 0.5), near.rounded(), beyond)
     result = kit.choose(size.is_("<=", 1.0), result, math.nan)
     return kit.with_sign(result, x)
@@ -120,5 +120,5 @@ def arccos(kit: Kit, x: Number) -> Number:
     factor = kit.choose(middle, kit.choose(below, 1.0, -1.0), kit.choose(below, -2.0, 2.0))
     quarters = kit.choose(middle, 2.0, kit.choose(below, 4.0, 0.0))
     part = Pair(kit.choose(middle, near.high, far.high), kit.choose(middle, near.low, far.low))
-    result = _shifted(kit, quarters, Pair(factor * part.high, factor * part.low))
+    result = _add_quarter_pi(kit, quarters, Pair(factor * part.high, factor * part.low))
     return kit.choose(size.is_("<=", 1.0), result, math.nan)

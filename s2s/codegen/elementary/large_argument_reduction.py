@@ -1,9 +1,10 @@
-"""Arguments of sine and cosine that are so large that pi / 2 is needed to a thousand bits.
+"""Argument reduction modulo pi / 2 for large arguments of sine and cosine.
 
-They are rare, and a branch would keep loops from computing several elements at once, so they are
-a call.  It has variants that take several elements, which LLVM's vectoriser knows of by an
-attribute; they return at once if no element is large.  After M. H. Payne and R. N. Hanek,
-Radian reduction for trigonometric functions (1983).
+Such arguments need pi / 2 to a thousand bits.  They are rare, and a branch would prevent
+vectorisation, so the reduction is a call.  The function has vector variants, which LLVM's loop
+vectoriser finds by the attribute `vector-function-abi-variant`; they return at once if no element
+is large.
+After M. H. Payne and R. N. Hanek, Radian reduction for trigonometric functions (1983).
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from llvmlite.ir.instructions import CallInstrAttributes
 from .. import value_types
 from .vector_ops import FLAGS, HALF_PI, Kit, Number, Pair, Settled
 
-LONG = 1280  # bits of 2 / pi that are known, after the point
-WINDOW = 192  # of which so many count for one argument
-# 2 / pi * 2^LONG
-INVERSE = int(
+TABLE_BITS = 1280  # bits of 2 / pi in the table, after the binary point
+WINDOW_BITS = 192  # bits of the table that are used for one argument
+# 2 / pi * 2^TABLE_BITS
+TWO_OVER_PI = int(
     "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"
     "06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4"
     "9c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d"
@@ -30,15 +31,16 @@ INVERSE = int(
 
 
 def limit(kit: Kit) -> float:
-    """Up to which three parts of pi / 2 suffice."""
+    """The largest argument for which a three-word pi / 2 suffices (`trigonometric.py`)."""
     return 2.0**45 if kit.format.bits == 64 else 2.0**17
 
 
 def turned(kit: Kit, size: Number) -> Number:
-    """What `unpacked` makes r and k of, where size = k pi / 2 + r, if it is beyond the limit."""
+    """r and k packed in one float (`unpacked`), where size = k pi / 2 + r, if size is above the
+    limit; else size itself."""
     name = f"s2s.turned.{kit.float}"
     if name not in kit.builder.module.globals:
-        _write(kit, name)
+        _define(kit, name)
     call = kit.builder.call(kit.builder.module.globals[name], [size.value])
     call.fastmath = Settled(FLAGS)
     call.attributes = Variants(name, _widths(kit))
@@ -46,24 +48,25 @@ def turned(kit: Kit, size: Number) -> Number:
 
 
 def unpacked(kit: Kit, packed: Number) -> tuple[Number, Any]:
-    """The exponent of r is lowered by k times a number that its own never reaches."""
+    """Unpack r and k.  In the packed float, the exponent of r is lowered by k times a power of two
+    that exceeds the range of r's own exponent."""
     builder, form = kit.builder, kit.format
     raw = builder.bitcast(packed.value, kit.int)
     biased = builder.and_(builder.lshr(raw, kit.int(form.mantissa)), kit.int(2 * form.bias + 1))
-    k = builder.lshr(builder.sub(kit.int(form.bias), biased), kit.int(_band(kit)))
-    r = builder.add(raw, builder.shl(k, kit.int(form.mantissa + _band(kit))))
+    k = builder.lshr(builder.sub(kit.int(form.bias), biased), kit.int(_log2_exponents(kit)))
+    r = builder.add(raw, builder.shl(k, kit.int(form.mantissa + _log2_exponents(kit))))
     return Number(kit, builder.bitcast(r, kit.float)), k
 
 
 def _packed(kit: Kit, r: Any, k: Any) -> Any:
     builder = kit.builder
     raw = builder.bitcast(r, kit.int)
-    less = builder.shl(k, kit.int(kit.format.mantissa + _band(kit)))
-    return builder.bitcast(builder.sub(raw, less), kit.float)
+    offset = builder.shl(k, kit.int(kit.format.mantissa + _log2_exponents(kit)))
+    return builder.bitcast(builder.sub(raw, offset), kit.float)
 
 
-def _band(kit: Kit) -> int:
-    """The logarithm of how many exponents r may have."""
+def _log2_exponents(kit: Kit) -> int:
+    """The logarithm of the number of exponents that r may have."""
     return 6 if kit.format.bits == 64 else 5
 
 
@@ -71,7 +74,7 @@ def _band(kit: Kit) -> int:
 
 
 class Variants(CallInstrAttributes):
-    """Names the variants of a function to LLVM's vectoriser."""
+    """Call attribute that declares the vector variants of a function to LLVM's vectoriser."""
 
     def __init__(self, name: str, widths: list[int]) -> None:
         super().__init__()
@@ -83,8 +86,8 @@ def _widths(kit: Kit) -> list[int]:
     return [n // kit.format.bits for n in (128, 256, 512)]
 
 
-def _write(kit: Kit, name: str) -> None:
-    # The variants are mentioned only in an attribute, and must not be dropped for that.
+def _define(kit: Kit, name: str) -> None:
+    # The variants are referenced only by an attribute; weak_odr linkage keeps them.
     one = _function(kit, kit.float, name, "linkonce_odr", _reduce_one)
     for width in _widths(kit):
         kind = ir.VectorType(kit.float, width)
@@ -102,7 +105,7 @@ def _write(kit: Kit, name: str) -> None:
 def _function(
     kit: Kit, kind: Any, name: str, linkage: str, reduce: Callable[[Kit, Any], Any]
 ) -> Any:
-    """A function that applies `reduce` if any of the numbers it is given is large."""
+    """Define a function that applies `reduce` if any element of its argument is large."""
     module = kit.builder.module
     made = ir.Function(module, ir.FunctionType(kind, [kind]), name)
     made.linkage = linkage
@@ -129,31 +132,31 @@ def _function(
 
 
 def _reduce_one(kit: Kit, x: Any) -> Any:
-    """With integers of many bits: the product of the mantissa and those bits of 2 / pi that make
-    up whole quarters modulo 4 and what comes after the point."""
+    """Emit the reduction of one argument with wide integers: the mantissa times the window of
+    2 / pi that determines the quadrant modulo 4 and the fraction."""
     builder, double = kit.builder, Kit(kit.builder, value_types.float64)
     narrow = kit.format.bits == 32
     if narrow:
         x = builder.fpext(x, double.float)
-    word, window, long = double.int, ir.IntType(WINDOW), ir.IntType(LONG)
+    word, window, long = double.int, ir.IntType(WINDOW_BITS), ir.IntType(TABLE_BITS)
     raw = builder.bitcast(x, word)
     exponent = builder.sub(builder.lshr(raw, word(52)), word(1023 + 52))
     leading = word(1 << 52)
     mantissa = builder.or_(builder.and_(raw, word((1 << 52) - 1)), leading)
-    before = builder.sub(word(LONG - WINDOW + 2), exponent)
-    bits = builder.trunc(builder.lshr(long(INVERSE), builder.zext(before, long)), window)
+    before = builder.sub(word(TABLE_BITS - WINDOW_BITS + 2), exponent)
+    bits = builder.trunc(builder.lshr(long(TWO_OVER_PI), builder.zext(before, long)), window)
     product = builder.mul(bits, builder.zext(mantissa, window))
-    k = builder.trunc(builder.lshr(product, window(WINDOW - 2)), word)
+    k = builder.trunc(builder.lshr(product, window(WINDOW_BITS - 2)), word)
     rest = builder.shl(product, window(2))
-    below = builder.icmp_signed("<", rest, window(0))  # nearer to the next quarter
+    below = builder.icmp_signed("<", rest, window(0))  # nearer to the next multiple of pi / 2
     k = builder.and_(builder.add(k, builder.zext(below, word)), word(3))
     size = builder.select(below, builder.neg(rest), rest)
 
     zeros = builder.ctlz(size, ir.IntType(1)(1))
-    ahead = builder.shl(size, zeros)
+    normalised = builder.shl(size, zeros)
 
     def digits(from_top: int) -> Number:
-        shifted = builder.trunc(builder.lshr(ahead, window(WINDOW - from_top)), word)
+        shifted = builder.trunc(builder.lshr(normalised, window(WINDOW_BITS - from_top)), word)
         part = builder.and_(shifted, word((1 << 53) - 1))
         scale = 2.0**-from_top
         return Number(double, builder.uitofp(part, double.float)) * scale

@@ -1,4 +1,4 @@
-"""Logarithms and what is made of them."""
+"""Logarithms, log-sum-exp and inverse hyperbolic functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG_PAIR: Fit = {
 
 
 def _log_near_one(kit: Kit, f: Number, k: Number, low: Number) -> Number:
-    """log(1 + f) + k ln(2) + low, where low is tiny."""
+    """log(1 + f) + k ln(2) + low, where low is a small correction."""
     s = f / (2.0 + f)
     z = s * s
     r = z * kit.polynomial(z, kit.format.log)
@@ -31,7 +31,7 @@ def _log_near_one(kit: Kit, f: Number, k: Number, low: Number) -> Number:
 
 
 def split_any(kit: Kit, x: Number) -> tuple[Number, Number]:
-    """As `split`, for numbers of which some have no leading one."""
+    """As `Kit.split`, for subnormal numbers too."""
     shift = kit.format.mantissa + 2
     tiny = x.is_("<", 2.0 ** (1 - kit.format.bias))
     m, k = kit.split(kit.choose(tiny, x * 2.0**shift, x))
@@ -39,7 +39,8 @@ def split_any(kit: Kit, x: Number) -> tuple[Number, Number]:
 
 
 def _domain(kit: Kit, x: Number, least: float, result: Number) -> Number:
-    """-inf at the end of the domain, nan below it, inf at infinity."""
+    """The result with the special values: -inf at the lower end of the domain, nan below it, inf at
+    infinity."""
     result = kit.choose(x.is_("==", math.inf), math.inf, result)
     outside = kit.choose(x.is_("==", least), -math.inf, math.nan)
     return kit.choose(x.is_(">", least), result, outside)
@@ -57,7 +58,7 @@ def log2(kit: Kit, x: Number) -> Number:
 
 
 def _log_pair(kit: Kit, m: Number) -> Pair:
-    """log(m) with some twelve bits more than a number has, for m near 1."""
+    """log(m) as a double-word number with some twelve bits more than the format, for m near 1."""
     f = m - 1.0
     s = kit.quotient(Pair(f, kit.number(0.0)), kit.sum(2.0, f))
     z = kit.pair_product(s, s)
@@ -71,7 +72,7 @@ def _log_pair(kit: Kit, m: Number) -> Pair:
 
 
 def log2_pair(kit: Kit, x: Number) -> Pair:
-    """For positive finite numbers."""
+    """log2(x) as a double-word number, for positive finite x."""
     m, k = split_any(kit, x)
     part = kit.pair_product(_log_pair(kit, m), kit.pair(INVERSE_LN_2))
     most = kit.sum(k, part.high)
@@ -87,7 +88,7 @@ def log10(kit: Kit, x: Number) -> Number:
 
 
 def _log1p_pair(kit: Kit, x: Pair) -> Number:
-    """log(1 + x) for finite x > -1."""
+    """log(1 + x) of a double-word x, for finite x > -1."""
     u = kit.any_sum(kit.number(1.0), x.high)
     m, k = kit.split(u.high)
     return _log_near_one(kit, m - 1.0, k, (u.low + x.low) / u.high)
@@ -100,8 +101,8 @@ def log1p(kit: Kit, x: Number) -> Number:
 
 def logaddexp(kit: Kit, x: Number, y: Number) -> Number:
     larger = kit.choose(x.is_(">", y), x, y)
-    apart = kit.absolute(x - y)
-    result = larger + log1p(kit, exp(kit, -apart))
+    distance = kit.absolute(x - y)
+    result = larger + log1p(kit, exp(kit, -distance))
     result = kit.choose(x.is_("==", y), x + math.log(2.0), result)  # infinities, too
     bad = kit.builder.or_(x.is_nan(), y.is_nan())
     return kit.choose(bad, x + y, result)
@@ -109,8 +110,8 @@ def logaddexp(kit: Kit, x: Number, y: Number) -> Number:
 
 def logaddexp2(kit: Kit, x: Number, y: Number) -> Number:
     larger = kit.choose(x.is_(">", y), x, y)
-    apart = kit.absolute(x - y)
-    result = larger + log1p(kit, exp2(kit, -apart)) * (1.0 / math.log(2.0))
+    distance = kit.absolute(x - y)
+    result = larger + log1p(kit, exp2(kit, -distance)) * (1.0 / math.log(2.0))
     result = kit.choose(x.is_("==", y), x + 1.0, result)
     bad = kit.builder.or_(x.is_nan(), y.is_nan())
     return kit.choose(bad, x + y, result)
@@ -120,12 +121,12 @@ def logaddexp2(kit: Kit, x: Number, y: Number) -> Number:
 
 
 def _far_or_near(kit: Kit, size: Number, near: Pair) -> Number:
-    """log(1 + near), or log(2 size) where size is so large that those agree."""
+    """log(1 + near), or log(2 size) where size is so large that both agree."""
     far = size.is_(">", 2.0 ** (kit.format.mantissa // 2 + 3))
     u = kit.any_sum(kit.number(1.0), kit.choose(far, 0.0, near.high))
-    lost = kit.choose(far, 0.0, (u.low + near.low) / u.high)
+    error = kit.choose(far, 0.0, (u.low + near.low) / u.high)
     m, k = kit.split(kit.choose(far, size, u.high))
-    result = _log_near_one(kit, m - 1.0, k + kit.choose(far, 1.0, 0.0), lost)
+    result = _log_near_one(kit, m - 1.0, k + kit.choose(far, 1.0, 0.0), error)
     return kit.choose(size.is_("<", math.inf), result, size)
 
 

@@ -9,7 +9,7 @@ from .exponential import power_of_two
 from .logarithm import log2_pair, split_any
 from .vector_ops import Fit, Kit, Number, Pair
 
-# The cube root on [sqrt(1/2), sqrt(2)], roughly
+# The cube root on [sqrt(1/2), sqrt(2)], a start value for Newton's method
 CUBE_ROOT: Fit = {
     64: (0.45369261392338, 0.8967220451211644, -0.5237402767544966, 0.20932832851787,
          -0.03599581493299744),
@@ -22,20 +22,20 @@ def _is_whole(kit: Kit, x: Number) -> Any:
 
 
 def power(kit: Kit, x: Number, y: Number) -> Number:
-    """2^(y log2 |x|), with a sign; all of C's special values."""
+    """2^(y log2 |x|), with the sign of C's pow and all its special values."""
     both, either, none = kit.builder.and_, kit.builder.or_, kit.builder.not_
     size = kit.absolute(x)
     log = log2_pair(kit, size)
     high = kit.choose(size.is_("==", 0.0), -math.inf, log.high)
-    high = kit.choose(size.is_("<", math.inf), high, size)  # or nan
+    high = kit.choose(size.is_("<", math.inf), high, size)  # infinity or nan
     most = kit.product(y, high)
     limit = 1.5 * kit.format.large
     within = kit.absolute(most.high).is_("<", limit)
-    lacks = kit.choose(within, most.low + y * log.low, 0.0)
-    # These win over nan and infinity.
+    error = kit.choose(within, most.low + y * log.low, 0.0)
+    # 1^y and x^0 are 1, also for nan and infinity.
     one = either(size.is_("==", 1.0), y.is_("==", 0.0))
     exponent = kit.choose(one, 0.0, kit.clipped(most.high, -limit, limit))
-    result = power_of_two(kit, Pair(exponent, lacks))
+    result = power_of_two(kit, Pair(exponent, error))
 
     whole = _is_whole(kit, y)
     odd = both(whole, none(_is_whole(kit, y * 0.5)))
@@ -45,8 +45,8 @@ def power(kit: Kit, x: Number, y: Number) -> Number:
 
 
 def cbrt(kit: Kit, x: Number) -> Number:
-    """An approximation for the mantissa, improved by Newton's method; the second time with all
-    digits of what is left."""
+    """A polynomial for the mantissa, then two Newton steps; the second computes its residual in
+    double-word arithmetic."""
     m, k = split_any(kit, kit.absolute(x))
     third = kit.rounded((k - 1.0) * (1.0 / 3.0))
     rest = k - 3.0 * third  # 0, 1 or 2
@@ -58,16 +58,16 @@ def cbrt(kit: Kit, x: Number) -> Number:
     root = root - (root - m / (root * root)) * (1.0 / 3.0)
     square = kit.product(root, root)
     cube = kit.product(square.high, root)
-    left = kit.exactly("fsub", m, cube.high) - (cube.low + square.low * root)
-    root = root + left / (3.0 * square.high)
+    residual = kit.exactly("fsub", m, cube.high) - (cube.low + square.low * root)
+    root = root + residual / (3.0 * square.high)
     result = kit.with_sign(kit.scaled(root, third), x)
-    settled = kit.builder.or_(x.is_("==", 0.0), kit.absolute(x).is_("==", math.inf))
-    return kit.choose(kit.builder.or_(settled, x.is_nan()), x, result)
+    unchanged = kit.builder.or_(x.is_("==", 0.0), kit.absolute(x).is_("==", math.inf))
+    return kit.choose(kit.builder.or_(unchanged, x.is_nan()), x, result)
 
 
 def into_range(kit: Kit, x: Number, y: Number) -> tuple[Number, Number, Number]:
-    """x and y, the larger first, times a power of two such that squares are in range, and the
-    inverse of that power."""
+    """x and y, the larger first, scaled by a power of two so that their squares are in range, and
+    the inverse of that power."""
     larger, smaller = kit.choose(x.is_(">", y), x, y), kit.choose(x.is_(">", y), y, x)
     far = kit.format.bias // 2 - kit.format.mantissa // 2
     shift = float(kit.format.bias // 2 + kit.format.mantissa)
@@ -87,5 +87,5 @@ def hypot(kit: Kit, x: Number, y: Number) -> Number:
     result = kit.choose(total.high.is_("==", 0.0), 0.0, root.rounded() * scale)
     bad = kit.builder.or_(x.is_nan(), y.is_nan())
     result = kit.choose(bad, math.nan, result)
-    endless = kit.builder.or_(x.is_("==", math.inf), y.is_("==", math.inf))
-    return kit.choose(endless, math.inf, result)
+    infinite = kit.builder.or_(x.is_("==", math.inf), y.is_("==", math.inf))
+    return kit.choose(infinite, math.inf, result)

@@ -1,9 +1,10 @@
 """Sine, cosine, tangent.
 
-The argument is reduced by multiples of pi / 2, which is three numbers long; products are exact, so
-that this serves up to `Format.turns`.  Larger arguments need more digits of pi.  They are a matter
-of `large_argument_reduction.py`, which a loop calls for several elements at once, and which looks
-at them only to find that they are not so large, almost always.
+The argument is reduced modulo pi / 2, which is represented as the sum of three floats.  Products
+are exact, so this is accurate up to `large_argument_reduction.limit`.  Larger arguments need more
+digits of pi and are reduced by the function of `large_argument_reduction.py`.  It is called for all
+arguments, in vectorised loops for a vector of them, and returns at once if none is large, which is
+almost always the case.
 """
 
 from __future__ import annotations
@@ -29,33 +30,33 @@ COS: Fit = {
 
 
 def _reduced(kit: Kit, size: Number) -> tuple[Pair, Any]:
-    """r and the last bits of the integer k, where size = k pi / 2 + r; nan for infinity."""
+    """r and the low bits of the integer k, where size = k pi / 2 + r; r is nan for infinity."""
     builder = kit.builder
     huge = size.is_(">", limit(kit))
     of_huge, quadrant_of_huge = unpacked(kit, turned(kit, size))
 
     first, second, third = kit.parts(HALF_PI, 3)
-    # The sum of k and a number so large that bits of integers are its last ones.
+    # Adding 1.5 * 2^mantissa rounds to an integer, which is in the low bits of the sum.
     large = 1.5 * 2.0**kit.format.mantissa
-    placed = size * (2.0 / math.pi) + large
-    k = placed - large
+    shifted = size * (2.0 / math.pi) + large
+    k = shifted - large
     rest, part = kit.fused(-k, first, size), kit.product(k, second)
     most = kit.any_sum(rest, -part.high)
     r = kit.sum(most.high, (most.low - part.low) - k * third)
-    quadrant = builder.bitcast(placed.value, kit.int)
+    quadrant = builder.bitcast(shifted.value, kit.int)
 
     high, low = kit.choose(huge, of_huge, r.high), kit.choose(huge, size * 0.0, r.low)
     return Pair(high, low), builder.select(huge, quadrant_of_huge, quadrant)
 
 
-def _both(kit: Kit, r: Pair) -> tuple[Pair, Pair]:
-    """Sine and cosine of r."""
+def _sin_cos(kit: Kit, r: Pair) -> tuple[Pair, Pair]:
+    """Sine and cosine of r as double-word numbers."""
     z = r.high * r.high
     half = 0.5 * z
     sine = kit.sum(r.high, r.high * z * kit.fit(z, SIN) + r.low * (1.0 - half))
     one = kit.sum(1.0, -half)
-    lacks = kit.fused(r.high, 0.5 * r.high, -half)  # of half
-    rest = (z * z * kit.fit(z, COS) - r.high * r.low) - lacks
+    error = kit.fused(r.high, 0.5 * r.high, -half)  # rounding error of half
+    rest = (z * z * kit.fit(z, COS) - r.high * r.low) - error
     return sine, kit.sum(one.high, one.low + rest)
 
 
@@ -63,8 +64,8 @@ def _is_odd(kit: Kit, quadrant: Any) -> Any:
     return kit.builder.icmp_unsigned("!=", kit.builder.and_(quadrant, kit.int(1)), kit.int(0))
 
 
-def _signed(kit: Kit, result: Number, *signs: Any) -> Number:
-    """The result, its sign swapped for each of the signs that has its first bit set."""
+def _negated_by(kit: Kit, result: Number, *signs: Any) -> Number:
+    """The result, negated for each of `signs` whose top bit is set."""
     builder, first = kit.builder, kit.int(1 << (kit.format.bits - 1))
     raw = builder.bitcast(result.value, kit.int)
     for sign in signs:
@@ -73,36 +74,36 @@ def _signed(kit: Kit, result: Number, *signs: Any) -> Number:
 
 
 def _half_turns(kit: Kit, quadrant: Any) -> Any:
-    """The bit that counts them comes first."""
+    """The quadrant shifted so that its half-turn bit is the sign bit."""
     return kit.builder.shl(quadrant, kit.int(kit.format.bits - 2))
 
 
 def sin(kit: Kit, x: Number) -> Number:
     r, quadrant = _reduced(kit, kit.absolute(x))
-    sine, cosine = _both(kit, r)
+    sine, cosine = _sin_cos(kit, r)
     result = kit.choose(_is_odd(kit, quadrant), cosine.high, sine.high)
     negative = kit.builder.bitcast(x.value, kit.int)
-    return _signed(kit, result, _half_turns(kit, quadrant), negative)
+    return _negated_by(kit, result, _half_turns(kit, quadrant), negative)
 
 
 def cos(kit: Kit, x: Number) -> Number:
     r, quadrant = _reduced(kit, kit.absolute(x))
-    sine, cosine = _both(kit, r)
+    sine, cosine = _sin_cos(kit, r)
     result = kit.choose(_is_odd(kit, quadrant), sine.high, cosine.high)
-    return _signed(kit, result, _half_turns(kit, kit.builder.add(quadrant, kit.int(1))))
+    return _negated_by(kit, result, _half_turns(kit, kit.builder.add(quadrant, kit.int(1))))
 
 
 def tan(kit: Kit, x: Number) -> Number:
     r, quadrant = _reduced(kit, kit.absolute(x))
-    sine, cosine = _both(kit, r)
+    sine, cosine = _sin_cos(kit, r)
     odd = _is_odd(kit, quadrant)
     n = Pair(kit.choose(odd, -cosine.high, sine.high), kit.choose(odd, -cosine.low, sine.low))
     d = Pair(kit.choose(odd, sine.high, cosine.high), kit.choose(odd, sine.low, cosine.low))
     negative = kit.builder.bitcast(x.value, kit.int)
-    return _signed(kit, kit.quotient(n, d).rounded(), negative)
+    return _negated_by(kit, kit.quotient(n, d).rounded(), negative)
 
 
 def sinc(kit: Kit, x: Number) -> Number:
-    """As NumPy defines it."""
+    """sin(pi x) / (pi x), as NumPy computes it."""
     y = math.pi * kit.choose(x.is_("==", 0.0), 1.0e-20, x)
     return sin(kit, y) / y

@@ -1,4 +1,5 @@
-"""What elementary functions are made of: numbers in machine code, for one format."""
+"""Building blocks of elementary functions: floating-point IR values of one format, polynomials,
+exponent manipulation and double-word arithmetic."""
 
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ from llvmlite.ir.instructions import FastMathFlags
 from ...transforms.ir.record import record
 from .. import value_types
 
-# Numba gives instructions without flags all of those that reductions want; among them is one that
+# Numba gives instructions without flags all fast-math flags of reductions.  One of them, reassoc,
 # would undo the splitting of constants here.
 FLAGS = ("contract",)
-# Says nothing of sums and products: they are neither reassociated nor contracted.
+# A flag without effect on sums and products: they are neither reassociated nor contracted.
 EXACT_FLAGS = ("arcp",)
 
-# A polynomial with this many coefficients keeps machines waiting that compute it term by term.
-LONG = 8
+# From this many coefficients on, Horner's rule is bound by latency and the polynomial is split.
+MIN_SPLIT_COEFFICIENTS = 8
 
-# Constants as sums of three numbers, and the coefficients of a polynomial for each format.
+# A constant as the sum of three floats; the coefficients of a polynomial by bits of the format.
 Constant = tuple[float, float, float]
 Fit = dict[int, tuple[float, ...]]
 HALF_PI: Constant = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -31,7 +32,7 @@ LN_2: Constant = (0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e
 
 
 class Settled(FastMathFlags):
-    """The flags of a call that gets no others: Numba adds some to every call."""
+    """Fast-math flags of a call to which no others can be added: Numba adds some to every call."""
 
     def add(self, name: str) -> None:
         if name in FLAGS:
@@ -40,14 +41,14 @@ class Settled(FastMathFlags):
 
 @record(frozen=True)
 class Format:
-    """A float format, with what depends on its precision."""
+    """A float format, with the constants and polynomials that depend on its precision."""
 
     bits: int
-    mantissa: int  # bits of it
+    mantissa: int  # bits
     exp: tuple[float, ...]  # (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2
     log: tuple[float, ...]  # (log((1 + s) / (1 - s)) - 2 s) / s^3 in s^2, s <= 3 - 2 sqrt(2)
-    ln2: tuple[float, float]  # whose first part has few bits
-    large: float  # beyond which exp overflows or vanishes
+    ln2: tuple[float, float]  # (high, low); high has few bits, so that k * high is exact
+    large: float  # beyond it exp overflows or underflows to 0
 
     @property
     def bias(self) -> int:
@@ -75,40 +76,40 @@ FORMATS = {
 
 
 class Number:
-    """A value in machine code with the operators of Python."""
+    """An IR value with Python's arithmetic operators."""
 
     def __init__(self, kit: Kit, value: Any) -> None:
         self.kit = kit
         self.value = value
 
-    def _do(self, op: str, other: Number | float, swapped: bool = False) -> Number:
+    def _operate(self, op: str, other: Number | float, swapped: bool = False) -> Number:
         pair = [self.value, self.kit.number(other).value]
         method = getattr(self.kit.builder, op)
         return Number(self.kit, method(*(pair[::-1] if swapped else pair), flags=FLAGS))
 
     def __add__(self, other: Number | float) -> Number:
-        return self._do("fadd", other)
+        return self._operate("fadd", other)
 
     def __radd__(self, other: float) -> Number:
-        return self._do("fadd", other, True)
+        return self._operate("fadd", other, True)
 
     def __sub__(self, other: Number | float) -> Number:
-        return self._do("fsub", other)
+        return self._operate("fsub", other)
 
     def __rsub__(self, other: float) -> Number:
-        return self._do("fsub", other, True)
+        return self._operate("fsub", other, True)
 
     def __mul__(self, other: Number | float) -> Number:
-        return self._do("fmul", other)
+        return self._operate("fmul", other)
 
     def __rmul__(self, other: float) -> Number:
-        return self._do("fmul", other, True)
+        return self._operate("fmul", other, True)
 
     def __truediv__(self, other: Number | float) -> Number:
-        return self._do("fdiv", other)
+        return self._operate("fdiv", other)
 
     def __rtruediv__(self, other: float) -> Number:
-        return self._do("fdiv", other, True)
+        return self._operate("fdiv", other, True)
 
     def __neg__(self) -> Number:
         return Number(self.kit, self.kit.builder.fneg(self.value, flags=FLAGS))
@@ -122,7 +123,7 @@ class Number:
 
 
 class Kit:
-    """What functions are made of, for one format."""
+    """Operations on `Number`s of one format, emitted with one builder."""
 
     def __init__(self, builder: Any, type_: Any) -> None:
         self.builder = builder
@@ -170,13 +171,14 @@ class Kit:
         return self.polynomial(x, coefficients[self.format.bits])
 
     def polynomial(self, x: Number, coefficients: Sequence[float]) -> Number:
-        """A long one is two in x^2, of which neither waits for the other."""
-        if len(coefficients) >= LONG:
-            even, odd = (self._in_turn(x * x, coefficients[k::2]) for k in range(2))
+        """Evaluate a polynomial.  A long one is split into its even and odd part, two independent
+        chains in x^2."""
+        if len(coefficients) >= MIN_SPLIT_COEFFICIENTS:
+            even, odd = (self._horner(x * x, coefficients[k::2]) for k in range(2))
             return odd * x + even
-        return self._in_turn(x, coefficients)
+        return self._horner(x, coefficients)
 
-    def _in_turn(self, x: Number, coefficients: Sequence[float]) -> Number:
+    def _horner(self, x: Number, coefficients: Sequence[float]) -> Number:
         total = self.number(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = total * x + c
@@ -185,23 +187,23 @@ class Kit:
     # ---- powers of two
 
     def integer(self, k: Number, more: int) -> Any:
-        """An integer whose last bits are those of k and more: beside a number so large that its
-        own last bits are those of integers.  (Machines convert several floats to long integers
-        badly.)"""
+        """An integer whose low bits are those of k + more.  Adding 1.5 * 2^mantissa moves the
+        integer to the low bits of the mantissa.  (Vector conversion of floats to 64-bit integers is
+        slow or missing on many machines.)"""
         placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa + more)
         return self.builder.bitcast(placed.value, self.int)
 
     def _power(self, biased: Any) -> Number:
-        """2^k, given the last bits of k and the bias."""
+        """2^k, given the low bits of k + bias."""
         shifted = self.builder.shl(biased, self.int(self.format.mantissa))
         return Number(self, self.builder.bitcast(shifted, self.float))
 
     def power(self, k: Number) -> Number:
-        """2^k for whole k between the smallest and the largest exponent."""
+        """2^k for integral k between the smallest and the largest normal exponent."""
         return self._power(self.integer(k, self.format.bias))
 
     def scaled(self, x: Number, k: Number) -> Number:
-        """x 2^k for any whole k that halves of are exponents: rounded once, if at all."""
+        """x 2^k for integral k whose half is a normal exponent; rounded at most once."""
         whole = self.integer(k, 2 * self.format.bias)
         half = self.builder.lshr(whole, self.int(1))
         return x * self._power(half) * self._power(self.builder.sub(whole, half))
@@ -214,7 +216,7 @@ class Kit:
         raw = builder.bitcast(x.value, self.int)
         past = builder.sub(raw, start)
         m = builder.sub(raw, builder.and_(past, self.int(-(1 << form.mantissa))))
-        # k, made positive, becomes the last bits of a number whose last bits are those of integers
+        # k, made positive, is put into the low mantissa bits of 2^mantissa, which is subtracted
         more = form.bias + 1
         positive = builder.add(past, self.int(more << form.mantissa))
         k = builder.lshr(positive, self.int(form.mantissa))
@@ -225,10 +227,10 @@ class Kit:
         )
         return Number(self, builder.bitcast(m, self.float)), whole
 
-    # ---- sums of two numbers, the second of which is what the first lacks
+    # ---- double-word arithmetic: sums of two floats, the second the rounding error of the first
 
     def parts(self, constant: Constant, count: int) -> list[float]:
-        """A constant as a sum of numbers of this format."""
+        """A constant as a sum of `count` floats of this format."""
         kind = np.dtype(f"float{self.format.bits}").type
         left, found = sum(map(Fraction, constant), Fraction(0)), []
         for _ in range(count):
@@ -237,23 +239,26 @@ class Kit:
         return found
 
     def exactly(self, op: str, x: Number, y: Number | float) -> Number:
+        """An operation that is neither reassociated nor contracted."""
         method = getattr(self.builder, op)
         return Number(self, method(x.value, self.number(y).value, flags=EXACT_FLAGS))
 
     def sum(self, x: Number | float, y: Number | float) -> Pair:
-        """x + y, if x is 0 or not the smaller one."""
+        """x + y and its rounding error, if x is 0 or |x| >= |y| (Fast2Sum)."""
         x, y = self.number(x), self.number(y)
         total = self.exactly("fadd", x, y)
         return Pair(total, self.exactly("fsub", y, self.exactly("fsub", total, x)))
 
     def any_sum(self, x: Number, y: Number) -> Pair:
+        """x + y and its rounding error (2Sum)."""
         total = self.exactly("fadd", x, y)
         of_y = self.exactly("fsub", total, x)
         of_x = self.exactly("fsub", total, of_y)
-        lacks = self.exactly("fsub", x, of_x) + self.exactly("fsub", y, of_y)
-        return Pair(total, lacks)
+        error = self.exactly("fsub", x, of_x) + self.exactly("fsub", y, of_y)
+        return Pair(total, error)
 
     def product(self, x: Number, y: Number | float) -> Pair:
+        """x y and its rounding error, by a fused multiply-add."""
         total = self.exactly("fmul", x, y)
         return Pair(total, self.fused(x, y, -total))
 
@@ -268,19 +273,19 @@ class Kit:
     def quotient(self, n: Pair, d: Pair) -> Pair:
         inverse = 1.0 / d.high
         q = self.exactly("fmul", n.high, inverse)
-        left = self.fused(-q, d.high, n.high) + (n.low - q * d.low)
-        return Pair(q, left * inverse)
+        residual = self.fused(-q, d.high, n.high) + (n.low - q * d.low)
+        return Pair(q, residual * inverse)
 
     def pair_root(self, x: Pair) -> Pair:
-        """Of a positive number."""
+        """The square root of a positive double-word number."""
         root = self.root(x.high)
-        left = self.fused(-root, root, x.high) + x.low
-        return Pair(root, left * (0.5 / root))
+        residual = self.fused(-root, root, x.high) + x.low
+        return Pair(root, residual * (0.5 / root))
 
 
 @record(frozen=True)
 class Pair:
-    """A sum of two numbers, the second of which is tiny."""
+    """A double-word number: an unevaluated sum, of which `low` is small compared to `high`."""
 
     high: Number
     low: Number

@@ -1,7 +1,7 @@
-"""Tiles of a product side by side and below each other (`codegen.gemm.blocked`).
+"""Loops over the tiles of a product, by bands of rows (`gemm/blocked.py`).
 
-Whole tiles have a function of their own, which does nothing but multiply and keep: between two
-tiles, so little is to be done that the processor hardly waits for it.
+Full tiles have a function of their own, which only multiplies and stores.  It does so little work
+between two tiles that the processor hardly stalls.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ BOOL = ir.IntType(1)
 
 
 class Bands(Tiles):
-    """Functions for rows of `a`, each row `down` from the one before, its numbers `right` from each
-    other, and columns that lie side by side in lines, each `b_down` from the one before; a column
-    is `b_right` from the one before, of those that are copied for columns of tiles."""
+    """Functions over bands of tiles.  `a` has row stride `down` and column stride `right`.  `b` has
+    row stride `b_down`; the columns of a tile are adjacent, and `b_right` is the stride from one
+    column to the next between tiles, which differs for columns packed into a panel."""
 
     name: str
 
@@ -28,11 +28,11 @@ class Bands(Tiles):
         type_ = ir.FunctionType(ir.VoidType(), kinds)
         return new_function(self.module, type_, f"{self.name}.{name}.{self.suffix}", "noinline")
 
-    def _whole(self, height: int, copying: bool = False) -> Any:
-        """whole(depth, a, down, right, b, b_down, b_right, c, c_down, rows, across, alpha, fresh,
-        nothing, panel): as many rows and columns as tiles have, or several times that.  A line of
-        `nothing` is added where the result is `fresh`.  What is `copying` leaves the columns in
-        the panel."""
+    def _full_tiles(self, height: int, copying: bool = False) -> Any:
+        """The function whole(depth, a, down, right, b, b_down, b_right, c, c_down, rows, across,
+        alpha, fresh, nothing, panel) for full tiles: `rows` and `across` are multiples of the tile
+        size.  Where the result is `fresh`, the row `nothing` is added instead of the old values.
+        If `copying`, the columns of `b` are also packed into the panel."""
         p, n = self.pointer, self.number
         kinds = [INT, p, INT, INT, p, INT, INT, p, INT, INT, INT, n, BOOL, p, p]
         made = self._declare(f"{'copying' if copying else 'whole'}.{height}", kinds)
@@ -47,21 +47,23 @@ class Bands(Tiles):
         width = INT(self.columns)
         b_step, c_step = builder.mul(width, b_right), builder.select(fresh, INT(0), width)
         goal_step = builder.mul(width, depth)
-        scale = self._spread(builder, alpha)
-        with self._steps(builder, rows, height) as (i, _):
+        scale = self._broadcast(builder, alpha)
+        with self._strips(builder, rows, height) as (i, _):
             row, line = self._at(builder, a, [(i, down)]), self._at(builder, c, [(i, c_down)])
 
             def product(x: Any, at: Any, goal: Any = None) -> tuple[list[Any], list[Any]]:
-                return _others(builder, x, offsets), self._line(builder, at, self.vectors, goal)
+                return _at_offsets(builder, x, offsets), self._load_row(
+                    builder, at, self.vectors, goal
+                )
 
             def first(
                 places: list[Any], meanwhile: Callable[[int, int], None] | None = None
             ) -> list[list[Any]]:
-                """The first products of a tile."""
-                numbers, halves = product(row, *places)
+                """The first products of a tile; `meanwhile` emits code between them."""
+                scalars, halves = product(row, *places)
                 sums: list[list[Any]] = []
-                for i, number in enumerate(numbers):
-                    x = self._spread(builder, builder.load(number))
+                for i, scalar in enumerate(scalars):
+                    x = self._broadcast(builder, builder.load(scalar))
                     sums.append([])
                     for v, half in enumerate(halves):
                         if meanwhile:
@@ -85,15 +87,15 @@ class Bands(Tiles):
             found = self._accumulate(builder, rest, moving, product, sums)
 
             def keep(i: int, v: int) -> None:
-                there = _others(builder, before, before_offsets[i - 1 : i])[-1]
-                goal = _others(builder, place, c_offsets[i - 1 : i])[-1]
+                there = _at_offsets(builder, before, before_offsets[i - 1 : i])[-1]
+                goal = _at_offsets(builder, place, c_offsets[i - 1 : i])[-1]
                 value = self._fused(builder, scale, found[i][v], self._load(builder, there, v))
                 self._store(builder, value, goal, v)
 
             fewer = builder.sub(left, width)
             builder.cbranch(builder.icmp_signed(">", fewer, INT(0)), between, last)
 
-            # Stores that come in one go hold up the products after them, so they come in between.
+            # Stores in one sequence would stall the products after them, so they are interleaved.
             builder.position_at_end(between)
             lines = [builder.gep(x, [step]) for x, step in zip(lines, (b_step, goal_step))]
             products = first(lines, keep)
@@ -112,9 +114,9 @@ class Bands(Tiles):
         builder.ret_void()
         return made
 
-    def _edges(self, height: int) -> Any:
-        """edges(depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, fresh): less
-        columns than a tile has, or less rows."""
+    def _partial_tiles(self, height: int) -> Any:
+        """The function edges(depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha,
+        fresh) for partial tiles: fewer columns or fewer rows than a tile has."""
         p, n = self.pointer, self.number
         kinds = [INT, p, INT, INT, p, INT, p, INT, INT, INT, n, BOOL]
         made = self._declare(f"edges.{height}", kinds)
@@ -122,32 +124,35 @@ class Bands(Tiles):
         builder: Any = ir.IRBuilder(made.append_basic_block())
         offsets = self._offsets(builder, height, rows, down)
         all_rows = builder.icmp_signed(">=", rows, INT(height))
-        # What is left over on the right is often one vector wide.
+        # The remainder of the columns is often one vector wide.
         slim = builder.icmp_signed("<=", columns, INT(self.lanes))
         how = alpha, fresh
-        with self._steps(builder, rows, height) as (i, _):
+        with self._strips(builder, rows, height) as (i, _):
             row, place = self._at(builder, a, [(i, down)]), self._at(builder, c, [(i, c_down)])
-            with builder.if_else(slim) as ways:
-                for way, vectors in zip(ways, (1, self.vectors)):
-                    with way:
+            with builder.if_else(slim) as branches:
+                for branch, vectors in zip(branches, (1, self.vectors)):
+                    with branch:
 
                         def product(x: Any, at: Any, count: int = vectors) -> Any:
-                            return _others(builder, x, offsets), self._line(builder, at, count)
+                            return _at_offsets(builder, x, offsets), self._load_row(
+                                builder, at, count
+                            )
 
                         moving, zeros = [(row, right), (b, b_down)], self._zeros(height, vectors)
                         sums = self._accumulate(builder, depth, moving, product, zeros)
                         with builder.if_else(all_rows) as (inside, edge):
                             with inside:
-                                self._keep_columns(builder, sums, place, c_down, columns, how)
+                                self._store_columns(builder, sums, place, c_down, columns, how)
                             with edge:
-                                self._keep_part(builder, sums, place, c_down, rows, columns, how)
+                                self._store_part(builder, sums, place, c_down, rows, columns, how)
         builder.ret_void()
         return made
 
     def _offsets(self, builder: Any, height: int, rows: Any, down: Any) -> list[Any]:
-        """How far the other rows of a tile are from its first one.  Rows that are not there are
-        computed as the last one is, and not kept.  (In whole tiles there are all; but if the
-        optimiser knew of equal steps, it would go from one to the next, and wait for each.)"""
+        """The offsets of the other rows of a tile from its first one.  Missing rows get the offset
+        of the last row; they are computed and not stored.  (Full tiles have all rows.  But if LLVM
+        saw that the steps are equal, it would compute each address from the one before, which is a
+        chain of dependent additions.)"""
         offsets = []
         for i in range(1, height):
             beyond = builder.icmp_signed(">=", INT(i), rows)
@@ -156,6 +161,6 @@ class Bands(Tiles):
         return offsets
 
 
-def _others(builder: Any, first: Any, offsets: list[Any]) -> list[Any]:
-    """A place, and others that lie at some offsets from it."""
+def _at_offsets(builder: Any, first: Any, offsets: list[Any]) -> list[Any]:
+    """An address, and the addresses at some offsets from it."""
     return [first, *(builder.gep(first, [offset]) for offset in offsets)]

@@ -1,7 +1,7 @@
 """Calls of matrix products from kernels.
 
-Kernels of this process call functions that all of them share (`codegen/gemm_library`); code that is
-compiled ahead of time has its own.
+Kernels of a process call functions that all of them share (`codegen/gemm_library`).  A library that
+is compiled ahead of time contains its own functions.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from .indexed import Scattered
 
 NAME = "s2s.gemm"
 
-# Writes the body of a gemm function: (context, function, dtype).
+# Emits the body of a gemm function: (context, function, dtype).
 Define = Callable[[Context, Any, Any], None]
 
 
 @record(frozen=True)
 class Library:
-    """Matrix products for a machine with vectors of `vector_bytes`.  With `define`, the functions
-    become part of the module; without it, they are those of the process."""
+    """Matrix products for a target with vectors of `vector_bytes`.  With `define`, the functions
+    are defined in the module; without it, the shared functions of the process are called."""
 
     vector_bytes: int
     define: Define | None = None
 
 
 def shared() -> Library:
-    """The functions of this process."""
+    """The shared functions of the process."""
     return Library(blocked.width(features()))
 
 
 def emit(context: Context, builder: Any, args: list[Any], library: Library) -> None:
-    """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
+    """Emit c = alpha * a @ b + beta * c (`kernels.gemm`)."""
     swap_a, swap_b, alpha, a, b, beta, c = args
     called = function(context, builder.module, c.type.dtype, library.define)
     m, n = c.sizes
@@ -49,7 +49,7 @@ def emit(context: Context, builder: Any, args: list[Any], library: Library) -> N
 
 
 def emit_at(builder: Any, args: list[Any], library: Library) -> None:
-    """c = A @ b, or c += A @ b; as `kernels.gemm_at`."""
+    """Emit c = A @ b, or c += A @ b (`kernels.gemm_at`)."""
     a, rows, columns, b, add, c = args
     m, n = c.sizes
     scattered = Scattered(builder.module, c.type.dtype, library.vector_bytes)
@@ -58,7 +58,7 @@ def emit_at(builder: Any, args: list[Any], library: Library) -> None:
 
 
 def type_of(dtype: Any) -> Any:
-    """That of a function (swap_a, swap_b, alpha, a, b, beta, c, m, n, k)."""
+    """The LLVM type of gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k)."""
     number, flag = memory_type(dtype), ir.IntType(1)
     array = number.as_pointer()
     kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
@@ -66,7 +66,7 @@ def type_of(dtype: Any) -> Any:
 
 
 def function(context: Context, module: Any, dtype: Any, define: Define | None) -> Any:
-    """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), declared or defined."""
+    """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), defined by `define` or only declared."""
     made = declared(module, type_of(dtype), f"{NAME}.f{dtype.bits}")
     if define is None or made.blocks:
         return made

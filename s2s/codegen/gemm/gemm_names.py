@@ -1,8 +1,8 @@
-"""Names of the matrix products that kernels share."""
+"""Symbols of the matrix products that all kernels of a process share."""
 
 from __future__ import annotations
 
-# For vectors, few numbers, more and very many; where their addresses stand.
+# The variants, for vectors, small, medium and large matrices; the symbol of their address table.
 WAYS, TABLE = ("thin", "little", "blocked", "blas"), "s2s.ways"
 
 

@@ -1,4 +1,5 @@
-"""The body of a gemm function: loops for small matrices, a blocked product or BLAS for others."""
+"""The body of a gemm function that dispatches by size: loops for small matrices, a blocked product
+or BLAS for others."""
 
 from __future__ import annotations
 
@@ -13,16 +14,16 @@ from ..llvm_utils import INT
 from ..type_lowering import Context
 from . import gemv
 
-# Below this number of multiplications a plain loop is faster than calling BLAS.
-SMALL = 512
+# Up to this number of multiplications, plain loops are faster than a call of BLAS.
+MAX_LOOP_PRODUCTS = 512
 
-# Writes the call for large matrices: (builder, dtype, arguments of the function around it).
+# Emits the call for large matrices: (builder, dtype, arguments of the enclosing function).
 Large = Callable[[Any, Any, Any], None]
 
-# In the language of lowered text, with the matrices as vectors and steps down and to the right.
-# Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
-# added to rows of `c`.  There is at least one.
-LOOPS = """
+# Lowered source.  Matrices are passed as vectors and indexed with row and column strides.  If rows
+# of `a` and columns of `b` are contiguous, their dot products are computed; else multiples of rows
+# of `b` are added to rows of `c`.  k is at least 1.
+LOOPS_SOURCE = """
 def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
     if swap_b and not swap_a and k > 1:
         for i in range(m):
@@ -49,7 +50,7 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
 
 
 def builtin(vector_bytes: int) -> Large:
-    """Our own products, for a machine with such vectors."""
+    """Emitter of the call of the blocked product, for a target with vectors of `vector_bytes`."""
 
     def large(builder: Any, dtype: Any, args: Any) -> None:
         function = blocked.Gemm(builder.module, dtype, vector_bytes).function()
@@ -59,7 +60,7 @@ def builtin(vector_bytes: int) -> Large:
 
 
 def dispatching(large: Large) -> Define:
-    """The body that chooses by the sizes; `large` writes the call for large matrices."""
+    """Emitter of the body that dispatches by size; `large` emits the call for large matrices."""
 
     def define(context: Context, made: Any, dtype: Any) -> None:
         builder = ir.IRBuilder(made.append_basic_block())
@@ -79,14 +80,15 @@ def dispatching(large: Large) -> Define:
 
 
 def is_little(builder: Any, m: Any, n: Any, k: Any) -> Any:
-    """Whether plain loops are best for matrices that are not thin."""
-    # Of a column with a row, nothing is read twice.
+    """Emit the test whether plain loops are fastest, for matrices that are not thin."""
+    # An outer product (k = 1) reads nothing twice, so blocking gains nothing.
     work = builder.mul(builder.mul(m, n), k)
     once = builder.icmp_signed("==", k, INT(1))
     some = builder.icmp_signed(">", k, INT(0))
-    little = builder.or_(once, builder.icmp_signed("<=", work, INT(SMALL)))
+    little = builder.or_(once, builder.icmp_signed("<=", work, INT(MAX_LOOP_PRODUCTS)))
     return builder.and_(some, little)
 
 
 def emit_little(context: Context, builder: Any, dtype: Any, args: Any) -> None:
-    gemv.write(context, builder, dtype, LOOPS, [*args], "bbnvvnviii")
+    """Emit the loops for small matrices."""
+    gemv.write(context, builder, dtype, LOOPS_SOURCE, [*args], "bbnvvnviii")

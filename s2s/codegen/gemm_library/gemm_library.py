@@ -1,9 +1,9 @@
-"""Products of matrices that all kernels of a process call: compiled once for a machine, and kept.
+"""Matrix products that all kernels of a process call, compiled once per machine and cached.
 
-They are our own up to some size and BLAS's above (`codegen.gemm.gemm_variants`), and what is for
-some sizes is compiled when a kernel comes with such matrices.  `S2S_GEMM=builtin` chooses our own
-for all sizes, which is what code that is compiled ahead of time has, so that the two agree in
-rounding; `S2S_GEMM=blas` chooses BLAS.
+Up to some size they are the products of s2s, above it those of BLAS (`gemm_variants.py`).  The
+variant for a range of sizes is compiled when a kernel first multiplies such matrices.
+`S2S_GEMM=builtin` selects the products of s2s for all sizes; ahead-of-time libraries contain these,
+so both then agree in rounding.  `S2S_GEMM=blas` selects BLAS.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from ..gemm.gemm_names import NAMES, TABLE, WAYS
 
 
 def choice() -> str:
-    asked = os.environ.get("S2S_GEMM", "")
-    return asked if asked in ("builtin", "blas") else ""
+    """The setting of S2S_GEMM, "" if it is unset or invalid."""
+    setting = os.environ.get("S2S_GEMM", "")
+    return setting if setting in ("builtin", "blas") else ""
 
 
 def address(name: str) -> int:
-    """Of one of the functions."""
+    """The address of a function (`gemm_names.NAMES`)."""
     return _library(name, choice())[name]
 
 
 def offer(lowered: str) -> None:
-    """Tells LLVM of those that Numba's code for a kernel calls, of whatever numbers."""
+    """Register the functions that the code of a kernel calls as LLVM symbols, for all dtypes."""
     import llvmlite.binding as llvm
 
     called = {"s2s.gemm": "rt.gemm(", "s2s.scattered": "rt.gemm_at("}
@@ -39,6 +40,8 @@ def offer(lowered: str) -> None:
 
 @once
 def _library(name: str, whose: str) -> Any:
+    """The linked object code of one function; `whose` is the setting of S2S_GEMM."""
+
     def compiled() -> bytes:
         from . import gemm_objects
 
@@ -49,29 +52,30 @@ def _library(name: str, whose: str) -> Any:
     names = (name, TABLE) if kind == "gemm" else (name,)
     made = jit_link.library(f"{name} {whose}", compiled, names, given)
     if kind == "gemm":
-        _offer_ways(made[TABLE], name.rpartition(".")[-1])
+        _install_resolver(made[TABLE], name.rpartition(".")[-1])
     return made
 
 
-def _offer_ways(table: int, bits: str) -> None:
-    """Has those of a type of numbers looked for when a product goes them."""
+def _install_resolver(table: int, bits: str) -> None:
+    """Install the callback in the address table that resolves a variant on first use."""
     import ctypes
 
     cells = (ctypes.c_void_p * (len(WAYS) + 1)).from_address(table)
 
     def find(which: int) -> None:
-        # Called in the middle of a kernel, which goes on with plain loops if none is found; what
-        # is raised here ctypes only reports.
+        # Called while a kernel runs, which falls back to plain loops if no address is stored.
+        # ctypes only reports exceptions raised here.
         try:
             cells[which] = _way(WAYS[which], bits)
         except KeyboardInterrupt:
-            _thread.interrupt_main()  # it is for the program, as soon as the kernel has ended
+            _thread.interrupt_main()  # raise it in the program after the kernel has returned
 
     callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(find)
     cells[len(WAYS)] = ctypes.cast(jit_link.immortal(callback), ctypes.c_void_p)
 
 
 def _way(kind: str, bits: str) -> int:
+    """The address of a variant; the blocked product if there is no BLAS."""
     try:
         name = f"s2s.{kind}.{bits}"
         return _library(name, "")[name]

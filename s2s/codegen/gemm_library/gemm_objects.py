@@ -1,5 +1,5 @@
-"""The functions of `s2s.codegen.gemm_library`, each a module of its own, as object code for
-this machine."""
+"""Object code of the functions of `codegen/gemm_library`, each an LLVM module of its own, for the
+host."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from . import gemm_variants
 
 
 def object_code(name: str, whose: str) -> bytes:
+    """Compile the function `name`; `whose` is the setting of S2S_GEMM."""
     module = ir.Module(name)
     vector_bytes = blocked.width(llvm_passes.features())
     dtype = types.float32 if name.endswith("f32") else types.float64
@@ -28,7 +29,7 @@ def object_code(name: str, whose: str) -> bytes:
     llvm_passes.mark(module, FASTMATH)
     final = llvm_passes.parsed(str(module))
     if kind in (gemm_call.NAME, blocked.NAME):
-        llvm_passes.tidy(final)  # the loops that matter are written as they are to be
+        llvm_passes.tidy(final)  # the hot loops are emitted in their final form
     else:
         llvm_passes.run(final, neighbours=kind == indexed.NAME)
     return llvm_passes.object_code(final, care=False)

@@ -1,9 +1,9 @@
-"""The ways to multiply matrices in a process: each is compiled when a product first goes it.
+"""The variants of the matrix product in a process, each compiled on first use.
 
-Which one a product goes is told by its sizes (`chooser`).  Most programs go one or two of them, and
-a way takes a tenth of a second to compile, more than many a kernel.  Where the addresses of the
-ways stand, there is null at first; `s2s.codegen.gemm_library` is asked for it then.  Should it
-have none to give, plain loops do: they are always there.
+`chooser` emits the dispatch by size.  Most programs use one or two variants, and a variant takes a
+tenth of a second to compile, more than many a kernel.  The entries of the address table are null at
+first; a callback of `gemm_library.py` then fills them in.  If it fails, the dispatch function falls
+back to plain loops, which it contains.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from ..llvm_utils import INT, POINTER, declared, new_function
 from ..type_lowering import Context
 from . import gemm_dispatch, gemv
 
-# Up to so many multiplications, times the bytes of a number, our own are at least as fast as a
-# library's on one thread, and threads hardly gain; on machines with vectors of so many bytes.
-OWN, WIDE = 2**24, 32
+# Up to this many multiplications, times the item size, the blocked product is at least as fast as
+# single-threaded BLAS, and threads hardly gain; on machines with vectors of at least so many bytes.
+MAX_BUILTIN_WORK, MIN_VECTOR_BYTES = 2**24, 32
 CHAR = ir.IntType(8)
 
-PLAIN = """
+# Lowered source of the fallback.
+FALLBACK_SOURCE = """
 def plain(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
     down = 1 if swap_a else k
     right = m if swap_a else 1
@@ -42,14 +43,14 @@ def plain(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
 
 
 def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
-    """The function for products of one kind, but for those by tiles (`blocked`)."""
+    """Define the function of a variant, except the blocked one (`gemm/blocked.py`)."""
     made = ir.Function(module, gemm_call.type_of(dtype), name)
     made.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(made.append_basic_block())
     if kind == "thin":
-        gemv.emit(Context(_never), builder, dtype, made.args)
+        gemv.emit(Context(_no_numba), builder, dtype, made.args)
     elif kind == "little":
-        gemm_dispatch.emit_little(Context(_never), builder, dtype, made.args)
+        gemm_dispatch.emit_little(Context(_no_numba), builder, dtype, made.args)
     else:
         _blas(builder, dtype, made.args)
     builder.ret_void()
@@ -57,63 +58,66 @@ def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
 
 
 def chooser(module: Any, name: str, dtype: Any, whose: str) -> Any:
-    """The function that kernels call.  The table holds the addresses of the ways to go, in order of
-    `WAYS`, and behind them that of what is called with the number of one that is missing."""
+    """Define the dispatch function that kernels call.  The table holds the addresses of the
+    variants in the order of `WAYS`, then that of the callback, which takes the index of a missing
+    variant."""
     made = ir.Function(module, gemm_call.type_of(dtype), name)
     cells: Any = ir.GlobalVariable(module, ir.ArrayType(INT, len(WAYS) + 1), TABLE)
     cells.initializer = ir.Constant(cells.value_type, None)
     builder = ir.IRBuilder(made.append_basic_block())
     m, n, k = made.args[-3:]
-    number = {kind: INT(i) for i, kind in enumerate(WAYS)}
-    large = number["blocked" if whose == "builtin" else "blas"]
-    if not whose and blocked.width(features()) >= WIDE:
+    index = {kind: INT(i) for i, kind in enumerate(WAYS)}
+    large = index["blocked" if whose == "builtin" else "blas"]
+    if not whose and blocked.width(features()) >= MIN_VECTOR_BYTES:
         work = builder.mul(builder.mul(m, n), builder.mul(k, INT(dtype.bytes)))
-        few = builder.icmp_signed("<=", work, INT(OWN))
-        large = builder.select(few, number["blocked"], number["blas"])
-    which = builder.select(gemm_dispatch.is_little(builder, m, n, k), number["little"], large)
-    which = builder.select(gemv.is_thin(builder, m, n), number["thin"], which)
-    place = builder.gep(cells, [INT(0), which], inbounds=True)
+        few = builder.icmp_signed("<=", work, INT(MAX_BUILTIN_WORK))
+        large = builder.select(few, index["blocked"], index["blas"])
+    which = builder.select(gemm_dispatch.is_little(builder, m, n, k), index["little"], large)
+    which = builder.select(gemv.is_thin(builder, m, n), index["thin"], which)
+    entry = builder.gep(cells, [INT(0), which], inbounds=True)
     missing, go = (builder.append_basic_block() for _ in range(2))
-    known = builder.load_atomic(place, "acquire", 8)
+    known = builder.load_atomic(entry, "acquire", 8)
     builder.cbranch(builder.icmp_signed("==", known, INT(0)), missing, go)
     builder.position_at_end(go)
-    _hand_on(builder, made, known)
+    _tail_call(builder, made, known)
     builder.position_at_end(missing)
-    ask = builder.load(builder.gep(cells, [INT(0), INT(len(WAYS))], inbounds=True))
-    builder.call(_pointer(builder, ask, ir.FunctionType(ir.VoidType(), [INT])), [which])
-    found = builder.load_atomic(place, "acquire", 8)
+    callback = builder.load(builder.gep(cells, [INT(0), INT(len(WAYS))], inbounds=True))
+    builder.call(
+        _function_pointer(builder, callback, ir.FunctionType(ir.VoidType(), [INT])), [which]
+    )
+    found = builder.load_atomic(entry, "acquire", 8)
     with builder.if_then(builder.icmp_signed("!=", found, INT(0))):
-        _hand_on(builder, made, found)
-        builder.position_at_end(builder.append_basic_block())  # nothing comes here
-    builder.call(_plain(module, dtype), list(made.args))
+        _tail_call(builder, made, found)
+        builder.position_at_end(builder.append_basic_block())  # unreachable
+    builder.call(_fallback(module, dtype), list(made.args))
     builder.ret_void()
     return made
 
 
-def _hand_on(builder: Any, made: Any, address: Any) -> None:
-    called = _pointer(builder, address, made.function_type)
+def _tail_call(builder: Any, made: Any, address: Any) -> None:
+    called = _function_pointer(builder, address, made.function_type)
     builder.call(called, list(made.args), tail=True)
     builder.ret_void()
 
 
-def _pointer(builder: Any, address: Any, type_: Any) -> Any:
+def _function_pointer(builder: Any, address: Any, type_: Any) -> Any:
     return builder.inttoptr(address, type_.as_pointer())
 
 
-def _plain(module: Any, dtype: Any) -> Any:
+def _fallback(module: Any, dtype: Any) -> Any:
     made = new_function(module, gemm_call.type_of(dtype), "plain", "noinline")
     builder = ir.IRBuilder(made.append_basic_block())
-    gemv.write(Context(_never), builder, dtype, PLAIN, [*made.args], "bbnvvnviii")
+    gemv.write(Context(_no_numba), builder, dtype, FALLBACK_SOURCE, [*made.args], "bbnvvnviii")
     builder.ret_void()
     return made
 
 
-def _never() -> Any:
+def _no_numba() -> Any:
     raise AssertionError("products of matrices need nothing of Numba's")
 
 
 def _blas(builder: Any, dtype: Any, args: Any) -> None:
-    """BLAS counts columns first, so it is told to compute c.T = b.T @ a.T."""
+    """Emit the call of BLAS.  BLAS is column-major, so it computes c.T = b.T @ a.T."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
     type_ = ir.FunctionType(ir.IntType(32), kinds)

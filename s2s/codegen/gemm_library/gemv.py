@@ -1,7 +1,7 @@
-"""Products of matrices of which one is a single row or column.
+"""Matrix-vector products: one of the matrices is a single row or column.
 
-Each element of the matrix is used once, so that nothing is gained by packing it; tiles of a
-column are mostly padding.  Four rows at a time are read along memory.
+Each element of the matrix is used once, so packing gains nothing, and tiles of a column would be
+mostly padding.  Four rows at a time are read contiguously.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ..statements import Body, Failures
 from ..type_inference import Types
 from ..type_lowering import Context, memory_type
 
-# In the language of lowered text.  The m numbers of `c` are those of a matrix with a vector of k:
-# the rows of the matrix either lie along the vector, or are multiplied by its elements and added.
+# Lowered source.  `c` has m elements, the product of a matrix with a vector of k elements.  If
+# `along`, the rows of the matrix have length k and dot products are computed; else the rows have
+# length m and multiples of them are added up.
 VECTOR = """
 def vector(along, alpha, a, x, beta, c, m, k, zero):
     for j in range(m):
@@ -63,16 +64,16 @@ def vector(along, alpha, a, x, beta, c, m, k, zero):
 
 
 def is_thin(builder: Any, m: Any, n: Any) -> Any:
-    """Whether there is a single row or column."""
+    """Emit the test whether the result has a single row or column."""
     return builder.or_(*(builder.icmp_signed("==", size, INT(1)) for size in (m, n)))
 
 
 def emit(context: Context, builder: Any, dtype: Any, args: Any) -> None:
-    """c = alpha * a @ b + beta * c, the arguments being those of `gemm.function`."""
+    """Emit c = alpha * a @ b + beta * c; the arguments are those of `gemm_call.function`."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     column = builder.icmp_signed("==", n, INT(1))
     size = builder.select(column, m, n)
-    # A matrix that is a vector itself lies along the other, unless that is a number.
+    # If both are vectors, a dot product is computed, unless k is 1.
     along = builder.select(column, builder.not_(swap_a), swap_b)
     along = builder.or_(along, builder.icmp_signed("==", size, INT(1)))
     along = builder.and_(along, builder.icmp_signed(">", k, INT(1)))
@@ -97,9 +98,10 @@ def write(
     values: list[Any],
     kinds: str,
 ) -> None:
-    """Lowered text in the current block, of booleans, numbers, vectors and integers; its last
-    argument is a zero.  There shall be no more of its loops than it says: each is compiled before
-    the first product of a machine."""
+    """Emit lowered source in the current block.  `kinds` has a letter for each argument: boolean
+    "b", scalar "n", vector "v" or integer "i"; the last argument, a zero, is appended.  Loops are
+    not unrolled or interleaved (`brief`): all copies would be compiled before the first product on
+    a machine."""
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
     letters = {
@@ -108,12 +110,12 @@ def write(
         "v": types.Array(dtype, 1, "C"),
         "i": types.intp,
     }
-    spelled = [letters[kind] for kind in kinds + "n"]
-    known = Types(function, {}, tuple(spelled))
+    types_ = [letters[kind] for kind in kinds + "n"]
+    known = Types(function, {}, tuple(types_))
     body = Body(context, builder, known, Failures())
     body.brief = True
     zero = ir.Constant(memory_type(dtype), 0)
-    for name, kind, value in zip(known.names, spelled, [*values, zero]):
+    for name, kind, value in zip(known.names, types_, [*values, zero]):
         if isinstance(kind, types.Array):
             value = Buffer(kind, value, [INT(0)])
         body.parameter(name, value)

@@ -1,12 +1,13 @@
 """Many arrays as one argument of a Numba function.
 
-Numba takes 50 ns to unbox an array, and LLVM's time grows faster than the number of arguments: a
-step over hundreds of arrays would take minutes to compile.  Variables hold the same arrays in every
-step, so they are checked once, and their addresses, sizes and strides are passed as one array of
-integers.  That array owns references to the others: they live as long as a call that has it.
+Numba takes 50 ns to unbox an array, and LLVM's compile time grows faster than the number of
+arguments: a step over hundreds of arrays would take minutes to compile.  Variables hold the same
+arrays in every step, so they are checked once, and their addresses, sizes and strides are passed as
+one array of integers, the table.  The table owns references to the arrays, so they live as long as
+a call that has it.
 
-The first two words are the address of the table itself and a hash of its layout; compiled code
-refuses an array of integers that has others there.
+The first two words are the address of the table itself and a hash of its layout.  Compiled code
+rejects an array of integers with other values there.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from ...transforms.frontend.pytree import ArraySpec, Path
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
 
-HEADER = 2
+HEADER = 2  # words before those of the arrays
 
 
-class _Words(bytearray):
-    """The memory of a table, which owns references to the arrays."""
+class _TableMemory(bytearray):
+    """The memory of a table; owns references to the arrays."""
 
     arrays: Sequence[Any]
 
@@ -36,12 +37,13 @@ def layout_hash(specs: Sequence[ArraySpec]) -> int:
 
 
 def length(spec: ArraySpec) -> int:
-    """The words of an array: its address, its sizes and, unless it is contiguous, its strides."""
+    """The number of words of an array: address, sizes and, unless it is contiguous, strides."""
     return 1 + (1 if spec.layout == "C" else 2) * spec.ndim
 
 
 def writer(specs: Sequence[ArraySpec]) -> Any:
-    """A function that makes a table of arrays; it raises TypeError for arrays that do not fit."""
+    """A function that creates a table of arrays; it raises TypeError for arrays that do not match
+    `specs`."""
     dtypes = [np.dtype(s.dtype) for s in specs]
     key = layout_hash(specs)
 
@@ -63,7 +65,7 @@ def writer(specs: Sequence[ArraySpec]) -> Any:
             words += array.shape
             if spec.layout != "C":
                 words += array.strides
-        memory = _Words(8 * len(words))
+        memory = _TableMemory(8 * len(words))
         memory.arrays = arrays
         made = np.frombuffer(memory, np.int64)
         made[:] = words
@@ -73,20 +75,20 @@ def writer(specs: Sequence[ArraySpec]) -> Any:
     return table
 
 
-# With more arrays than this, all are passed in a table.
-MOST_ARRAYS = 32
+# With more array arguments than this, all arrays are passed in a table.
+MAX_DIRECT_ARRAYS = 32
 
 
-def _is_held(path: Path) -> bool:
-    """Whether a path leads to the array of a Variable that is no argument itself."""
+def _is_variable_array(path: Path) -> bool:
+    """Whether a path leads to the array of a Variable that is not an argument itself."""
     *before, last = path
     return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
 
 
 def tabled(compiled: Compiled) -> dict[int, ArraySpec]:
     """The parameters that a Numba function takes in a table: the arrays of Variables that are
-    reached through objects, as they are the same in every call, and all arrays if there are
-    many."""
+    reached through objects, since they are the same in every call, and all arrays if there are
+    more than `MAX_DIRECT_ARRAYS`."""
     arrays = {i: p.spec for i, p in enumerate(compiled.params) if isinstance(p.spec, ArraySpec)}
-    held = {i: spec for i, spec in arrays.items() if _is_held(compiled.params[i].path)}
-    return arrays if len(arrays) - len(held) > MOST_ARRAYS else held
+    held = {i: spec for i, spec in arrays.items() if _is_variable_array(compiled.params[i].path)}
+    return arrays if len(arrays) - len(held) > MAX_DIRECT_ARRAYS else held

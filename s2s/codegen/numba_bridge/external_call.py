@@ -18,14 +18,14 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-ADDRESS: Any = types.voidptr  # of an array's first element, or of a copy of a number
+ADDRESS: Any = types.voidptr  # of an array's first element, or of a copy of a scalar
 
 
 def external(name: str, result: Any, *parameters: Any) -> Any:
     """A function for compiled code that calls the C function `name`.
 
     For a parameter of type `ADDRESS` it takes an array in C order and passes the address of its
-    first element, or a number and passes the address of a copy.
+    first element, or a scalar and passes the address of a copy.
     """
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
@@ -55,7 +55,7 @@ def intrinsic_of(typed: Any, names: Iterable[str]) -> Any:
 
 
 def _accepted(name: str, parameter: Any, argument: Any) -> Any:
-    """The type that an argument is converted to."""
+    """The type that an argument is converted to; a TypingError if it is not accepted."""
     if parameter != ADDRESS:
         return parameter
     if isinstance(argument, types.Array) and argument.layout == "C":
@@ -67,6 +67,7 @@ def _accepted(name: str, parameter: Any, argument: Any) -> Any:
 
 
 def _address(context: Any, builder: Any, type_: Any, value: Any) -> Any:
+    """The address that is passed for an array or a scalar."""
     if isinstance(type_, types.Array):
         place = context.make_array(type_)(context, builder, value).data
     else:

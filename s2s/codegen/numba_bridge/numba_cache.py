@@ -1,8 +1,8 @@
-"""Functions that Numba compiled, kept in the cache of s2s.
+"""Cache of functions that Numba compiled, in the cache directory of s2s.
 
-Numba's own `cache=True` writes beside the source file, which fails in a read-only installation,
-and its files have neither seal nor owner checked.  A `_Cache` is what Numba's dispatchers ask for
-machine code; this one keeps it as an entry of `s2s.cache.store`.
+Numba's own `cache=True` writes beside the source file, which fails in a read-only installation, and
+it checks neither digest nor owner of its files.  Numba's dispatchers load and save machine code
+through a `_Cache`; the one here stores it as entries of `s2s.cache.store`.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .numba_target import environments
 
 
 def cached(compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A decorator that compiles as another does (`njit(...)`), and keeps the machine code."""
+    """A decorator that compiles as `compile` does (`njit(...)`) and caches the machine code."""
 
     return lambda function: keep_code(compile(function), function)
 
 
 def keep_code(dispatcher: Any, function: Any) -> Any:
-    """The dispatcher of a function, which keeps its machine code from now on."""
+    """The dispatcher of a function, with its machine code cached from now on."""
     if hasattr(dispatcher, "_cache"):  # it is the plain function under NUMBA_DISABLE_JIT
         dispatcher._cache = EntryCache(function)
     return dispatcher
 
 
 class EntryCache(_Cache):
-    """The machine code of one function: an entry for each signature."""
+    """The cached machine code of one function: an entry for each signature."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -55,8 +55,8 @@ class EntryCache(_Cache):
         self.enabled = False
 
     def flush(self) -> None:
-        """Before a function is compiled again: entries never change, as their names say all that
-        they depend on."""
+        """Called before a function is recompiled.  Entries need no invalidation: their names are
+        hashes of all that they depend on."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self.enabled:
@@ -68,16 +68,16 @@ class EntryCache(_Cache):
         if not _are_resolved(symbols):
             context: Any = cpu_target.target_context
             context.refresh()
-            if not _are_resolved(symbols):  # loading it would end the process
+            if not _are_resolved(symbols):  # loading it would abort the process
                 return None
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(data))
-        except Exception:  # it refers to something that is not there: it is compiled again
+        except Exception:  # it refers to something that does not exist: recompile
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        # Code with lifted loops, with addresses of this process in it, or with functions that need
-        # the environments of theirs, is of no use to another.
+        # Not cached, since other processes cannot use it: code with lifted loops, with addresses of
+        # this process, or with functions that use their Numba environments.
         library = data.library
         foreign = {*environments(library._final_module)} - {data.fndesc.env_name}
         text = str(library._final_module) if foreign else ""
@@ -100,14 +100,14 @@ class EntryCache(_Cache):
 
 
 def _external_symbols(library: Any) -> list[str]:
-    """The functions that the code of a library calls and does not have."""
+    """The undefined symbols of a code library."""
     functions = library._final_module.functions
     return [f.name for f in functions if f.is_declaration and not f.name.startswith("llvm.")]
 
 
 def _are_resolved(symbols: list[str]) -> bool:
-    """Whether LLVM knows all of these symbols.  Numba tells it of its runtime's when it prepares to
-    compile, which takes half a second; so those are told here."""
+    """Whether LLVM can resolve all symbols.  Numba registers those of its runtime when it prepares
+    to compile, which takes half a second; so they are registered here."""
     if _nrt.c_helpers and not llvm.address_of_symbol("NRT_Free"):
         for name, address in _nrt.c_helpers.items():
             llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)

@@ -1,4 +1,4 @@
-"""The signature of the Numba function around a kernel, and its Python text."""
+"""The signature of the Numba function around a kernel, and its Python source."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from ...transforms.ir.record import record
 from ..size_guards import Relation
 
 PREFIX = "_s2s_"
-# The functions that Numba compiles, one around our own machine code, one around the lowered text;
+# The functions that Numba compiles: one around the kernel of the code generator, one around the
+# lowered source;
 CALL, CALL_WHOLE = f"{PREFIX}call", f"{PREFIX}call_whole"
-# and what they call: intrinsics of `codegen/numba_bridge/numba_intrinsic.py`.
+# and their callees, intrinsics of `codegen/numba_bridge/numba_intrinsic.py`.
 CHECK, BODY, ARRAY = f"{PREFIX}check", f"{PREFIX}body", f"{PREFIX}array"
 TABLE = "s2s_table"
 
 
 @record(frozen=True)
 class Entry:
-    """What the Numba function around a kernel does besides calling it.
+    """The interface of the Numba function around a kernel.
 
     A kernel takes parameters, the cotangent of its value, and the buffers of those results that
     have the shape of a parameter.  The Numba function takes the parameters alone, unless the
-    cotangent is no scalar; then that is its last parameter.  Arrays at the positions `tabled` are
-    passed in one table (`s2s.codegen.numba_bridge.array_table`), the last argument.  `seed` is a
-    scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
+    cotangent is no scalar; then the cotangent is its last parameter.  Arrays at the positions
+    `tabled` are passed in one table (`numba_bridge/array_table.py`), the last argument.  `seed` is
+    a scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
-    the parameters that buffers are like; `results` is the number of all results.
+    the parameters whose shape a buffer has; `results` is the number of all results.
     """
 
     parameters: int
@@ -45,7 +46,7 @@ class Entry:
         return [i for i in range(self.parameters) if i not in self.tabled]
 
     def with_buffers(self, others: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
-        """All results: the others, and those that have the shape of a parameter."""
+        """All results in order: `others`, and the buffers that have the shape of a parameter."""
         whole = list(others)
         for (result, _), buffer in zip(self.buffers, buffers):
             whole.insert(result, buffer)
@@ -57,19 +58,19 @@ class Entry:
 
 
 def scalar_text(value: Any) -> str:
-    """A NumPy scalar of a finite value as Python text."""
+    """Python source of a finite NumPy scalar."""
     return f"np.{value.dtype.name}({value.item()!r})"
 
 
 def empty_text(like: str, ndim: int, dtype: str) -> str:
-    """Python text for a new array of the shape of another, in C order."""
+    """Python source that allocates an array of the shape of another, in C order."""
     sizes = "".join(f"{like}.shape[{axis}], " for axis in range(ndim))
     return f"np.empty(({sizes}), np.{dtype})"
 
 
 def entry_text(lowered: str, name: str, entry: Entry) -> str:
-    """The Python functions that Numba compiles: `CALL` around our own machine code, and
-    `CALL_WHOLE` around the text as Numba compiles it, where the first is not supported."""
+    """Source of the Python functions that Numba compiles: `CALL` around the kernel of the code
+    generator, and `CALL_WHOLE` around the lowered source, for kernels that are `Unsupported`."""
     (header,) = re.findall(rf"^def {name}\((.*)\):$", lowered, re.MULTILINE)
     names = header.split(", ") if header else []
     passed, given = list(names), ", ".join(entry.arguments(names))

@@ -1,8 +1,8 @@
-"""A kernel inside a Numba function: an intrinsic, which an otherwise empty function calls.
+"""A kernel as a Numba intrinsic, which an otherwise empty Numba function calls.
 
-Numba checks and unboxes the arguments, boxes the results, raises the errors, optimises and keeps
-the code.  The intrinsic checks the size guards and that written arrays overlap with no other,
-allocates the results and runs the loop nests.
+Numba checks and unboxes the arguments, boxes the results, raises the errors, optimises and caches
+the code.  The intrinsics check the size guards and that written arrays overlap with no other array,
+allocate the results and run the loop nests.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from .external_call import intrinsic_of
 from .numba_entry import Entry
 from .numba_target import kernel_target
 
-WORDS = Array(NUMBERS["int64"], 1, "C")
+TABLE_TYPE = Array(NUMBERS["int64"], 1, "C")
 
 
 def body(
     text: str, name: str, space: dict[str, Any], entry: Entry, prepare: Callable[[], None]
 ) -> Any:
-    """An intrinsic that does the same as function `name` of a module; `prepare` makes the other
-    functions of the module known to Numba.  The text is read when Numba compiles a call of the
-    intrinsic; it may turn out to be `Unsupported`."""
+    """An intrinsic equivalent to function `name` of a lowered module.  `prepare` registers the
+    other functions of the module with Numba.  The source is parsed when Numba compiles a call of
+    the intrinsic, which may raise `Unsupported`."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
         given = kinds_of(entry, arguments)
@@ -62,12 +62,14 @@ def body(
             values = values_of(entry, own, builder, given, args)
             made = _new_buffers(entry, builder, buffers, values, errors)
             values += [_constant(kind, entry.seed) for kind in seed]
-            found = _called(own, builder, function, known, kinds, errors, [*values, *made], made)
+            found = _call_kernel(
+                own, builder, function, known, kinds, errors, [*values, *made], made
+            )
             forbid_estimates(builder.module)
             if block_pool.ALLOCATE in builder.module.globals:
                 block_pool.offer()
             if found is None:
-                # The program always fails; what follows is never run.
+                # The kernel always raises; the code that follows is unreachable.
                 builder.position_at_end(builder.append_basic_block("never"))
                 return ir.Constant(context.get_value_type(results), ir.Undefined)
             whole = entry.with_buffers(found, made)
@@ -86,7 +88,7 @@ def _intrinsic(typed: Any, entry: Entry) -> Any:
 
 
 def from_table(entry: Entry, position: int) -> Any:
-    """An intrinsic that takes the arguments and returns a parameter that is in the table."""
+    """An intrinsic that takes the arguments and returns a parameter from the table."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
         kinds = kinds_of(entry, arguments)
@@ -110,13 +112,13 @@ def kinds_of(entry: Entry, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 def values_of(
     entry: Entry, own: Context, builder: Any, kinds: tuple[Any, ...], args: Any
 ) -> list[Any]:
-    """The parameters: arrays as `Buffer`s, all else as it is."""
+    """The values of all parameters, arrays as `Buffer`s."""
     found = {
         i: unpack(own, builder, kinds[i], value) if isinstance(kinds[i], Array) else value
         for i, value in zip(entry.direct, args)
     }
     if entry.tabled:
-        words = unpack(own, builder, WORDS, args[-1]).data
+        words = unpack(own, builder, TABLE_TYPE, args[-1]).data
         position = array_table.HEADER
         for i in entry.tabled:
             parts = []
@@ -130,7 +132,7 @@ def values_of(
 def _new_buffers(
     entry: Entry, builder: Any, kinds: list[Any], values: list[Any], errors: Errors
 ) -> list[Buffer]:
-    """New arrays for the results that have the shape of a parameter."""
+    """Allocate the results that have the shape of a parameter."""
     made: list[Buffer] = []
 
     def fail() -> None:
@@ -157,7 +159,7 @@ def _constant(kind: Any, value: Any) -> Any:
     return memory_type(kind)(value.item())
 
 
-def _called(
+def _call_kernel(
     own: Context,
     builder: Any,
     function: ast.FunctionDef,
@@ -167,9 +169,9 @@ def _called(
     values: list[Any],
     made: list[Buffer],
 ) -> list[Any] | None:
-    """The results of a kernel; None if it always fails.  The kernel is a function of its own,
-    kernel(results, error, arguments…), or kernel(results, error, frame): LLVM is told of the
-    arguments of functions that they do not overlap.  If it fails, the arrays `made` for it are
+    """Define and call a kernel; returns its results, or None if it always fails.  The kernel is a
+    function of its own, kernel(results, error, arguments…) or kernel(results, error, frame), since
+    `noalias` is an attribute of function parameters.  If it fails, the arrays `made` for it are
     released."""
     plan = Plan(function, known)
     frame = frame_of(own, function, known, plan)
@@ -178,9 +180,9 @@ def _called(
     else:
         base = room(builder, INT, frame.size)
         for words, value in zip(frame.given.values(), values):
-            _put(builder, base, words, value)
+            _store_words(builder, base, words, value)
         passed = [base]
-    error = builder.function.args[1]  # where Numba's functions note an error
+    error = builder.function.args[1]  # exception pointer of Numba's calling convention
     parts = [results_of(own, kind) for kind in known.results]
     gives = ir.LiteralStructType([type_ for types in parts for type_ in types])
     type_ = ir.FunctionType(STATUS, [gives.as_pointer(), error.type, *(p.type for p in passed)])
@@ -220,18 +222,18 @@ def _parts(value: Any) -> list[Any]:
     return value.parts() if isinstance(value, Buffer) else [value]
 
 
-def _put(builder: Any, base: Any, words: list[Any], value: Any) -> None:
+def _store_words(builder: Any, base: Any, words: list[Any], value: Any) -> None:
     for word, part in zip(words, _parts(value)):
         if isinstance(word, Word):
             builder.store(part, word.place(builder, base))
 
 
 def checks(entry: Entry) -> Any:
-    """An intrinsic that takes the arguments.  It raises `Misfit` if the table is none or a guard
-    on sizes does not hold, and `Overlap` if a written array may overlap with another."""
+    """An intrinsic that checks the arguments.  It raises `Misfit` if the table is invalid or a size
+    guard does not hold, and `Overlap` if a written array may overlap with another."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
-        kinds = tuple(map(_array_of_anything, kinds_of(entry, arguments)))
+        kinds = tuple(map(_opaque_array, kinds_of(entry, arguments)))
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own = Context(lambda: context)
@@ -240,11 +242,11 @@ def checks(entry: Entry) -> Any:
                 context.call_conv.return_user_exc(builder, error, ())
 
             if entry.tabled:
-                known = _is_table(builder, unpack(own, builder, WORDS, args[-1]), entry)
+                known = _is_table(builder, unpack(own, builder, TABLE_TYPE, args[-1]), entry)
                 with builder.if_then(builder.not_(known), likely=False):
                     fail(Misfit)
             values = values_of(entry, own, builder, kinds, args)
-            integers = [_wide(builder, kind, value) for kind, value in zip(kinds, values)]
+            integers = [_widened(builder, kind, value) for kind, value in zip(kinds, values)]
             for relation in entry.relations:
                 holds = size_relations.holds(builder, *relation, integers)
                 with builder.if_then(builder.not_(holds), likely=False):
@@ -261,8 +263,9 @@ def checks(entry: Entry) -> Any:
     return _intrinsic(typed, entry)
 
 
-def _array_of_anything(kind: Any) -> Any:
-    """An array of records is none to the code generator, but has an address and sizes."""
+def _opaque_array(kind: Any) -> Any:
+    """An array type for an opaque array, such as one of records: the code generator has no type for
+    its elements, but it has an address and sizes."""
     type_ = getattr(kind, "numba", None)
     if not isinstance(type_, types.Array):
         return kind
@@ -270,14 +273,14 @@ def _array_of_anything(kind: Any) -> Any:
 
 
 def _is_table(builder: Any, table: Buffer, entry: Entry) -> Any:
-    """Whether an array of integers is a table of such arrays."""
+    """Emit the test whether an array of integers is a table of the arrays of `entry`."""
     specs = [*entry.tabled.values()]
     words = array_table.HEADER + sum(map(array_table.length, specs))
-    long = builder.icmp_signed("==", table.sizes[0], INT(words))
+    sized = builder.icmp_signed("==", table.sizes[0], INT(words))
     function = builder.function
     check, end = (function.append_basic_block() for _ in range(2))
     start = builder.block
-    builder.cbranch(long, check, end)
+    builder.cbranch(sized, check, end)
     builder.position_at_end(check)
     first, second = (builder.load(builder.gep(table.data, [INT(i)])) for i in range(2))
     own = builder.icmp_signed("==", first, builder.ptrtoint(table.data, INT))
@@ -298,14 +301,16 @@ def _item_size(context: Any, kind: Any) -> int:
     return dtype.bytes
 
 
-def _wide(builder: Any, kind: Any, value: Any) -> Any:
-    """An integer as 64 bits; nothing else is looked at."""
+def _widened(builder: Any, kind: Any, value: Any) -> Any:
+    """Extend an integer to 64 bits; other values are returned unchanged."""
     if isinstance(kind, Integer) and kind.bits < 64:
         return (builder.sext if kind.signed else builder.zext)(value, INT)
     return value
 
 
 class NumbaErrors(Errors):
+    """Errors raised through Numba's calling convention."""
+
     def __init__(self, context: Any) -> None:
         self.context = context
 
@@ -313,7 +318,7 @@ class NumbaErrors(Errors):
         self.context.call_conv.set_static_user_exc(builder, exception, args)
 
     def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
-        told = tuple(
+        types_ = tuple(
             to_numba(k) if isinstance(v, ir.Value) else None for k, v in zip(kinds, values)
         )
-        self.context.call_conv.set_dynamic_user_exc(builder, exception, tuple(values), told)
+        self.context.call_conv.set_dynamic_user_exc(builder, exception, tuple(values), types_)

@@ -1,31 +1,33 @@
-"""The Numba targets that kernels are compiled for: Numba's CPU target with another pass pipeline,
-with all that Numba knows (`LibraryTarget`) or, for most kernels, without (`KernelTarget`).
+"""Numba targets for kernels: Numba's CPU target with another pass pipeline.
 
-Kernels are loop nests that our code generator has prepared for LLVM.  Numba's pipeline would run
+`LibraryTarget` has all of Numba's registries.  `KernelTarget`, which most kernels use, loads none
+of them.
+
+Kernels are loop nests that the code generator has prepared for LLVM.  Numba's pipeline would run
 its passes three times (per function, cheap, full at -O3 with SLP vectorisation), which takes twice
 the time and gains nothing here.  So the code library of these targets runs the passes of
 `codegen/llvm_passes.py`, which `backend="native"` and ahead-of-time builds run as well; everything
 else (typing, boxing, errors, linking, inspection) is Numba's.
 
-What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types`, `cgutils`,
-`errors`, `typing.templates`, `imputils`), where and why; a test compares this list with the code:
+Uses of `numba.core` beyond the interface of `numba.extending` (`types`, `cgutils`, `errors`,
+`typing.templates`, `imputils`), with files and reasons; a test compares this list with the code:
 
 - `registry.CPUTarget`, `registry.CPUDispatcher`, `registry.cpu_target`, `cpu`,
   `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
-  `numba.extending` has no way to choose the passes of LLVM.
+  `numba.extending` has no option for the LLVM passes.
 - `target_extension.CPU`, `target_extension.dispatcher_registry`,
   `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
-  kernels call no function of Numba's, and their target loads none.
+  kernels call no Numba function, and their target loads none.
 - `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`,
-  `registry.cpu_target` (`codegen/numba_bridge/numba_cache.py`): machine code is kept under
-  `S2S_CACHE_DIR`, with seals and owners checked, and loaded without preparing Numba to compile.
-- `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`runtime/locks.py`): the order of
-  locks.
+  `registry.cpu_target` (`codegen/numba_bridge/numba_cache.py`): machine code is cached in
+  `S2S_CACHE_DIR`, with digests and owners checked, and loaded without preparing Numba to compile.
+- `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`runtime/locks.py`): the lock
+  order.
 - `registry.cpu_target` (`api/numba_overload.py`, `codegen/type_inference.py`,
-  `codegen/arithmetic.py`): Numba is asked for the types and the code of functions that only it
-  knows.
+  `codegen/arithmetic.py`): types and code of functions that only Numba
+  implements.
 - `compiler`, `registry.cpu_target`, `runtime.nrt.rtsys` (`codegen/kernel_module.py`,
-  `runtime/jit_link.py`): the same for kernels that have no Numba function around them.
+  `runtime/jit_link.py`): the same for kernels without a Numba function around them.
 - `callconv`, `cpu_options.FastMathOptions`, `fastmathpass.rewrite_module`, `registry.cpu_target`
   (`aot/library_module.py`): the same for libraries that are compiled ahead of time.
 """
@@ -49,8 +51,8 @@ from ...transforms.ir.lazy import lazy, once
 
 
 class KernelLibrary(JITCodeLibrary):
-    """Machine code of a kernel.  Whether LLVM's loop strength reduction runs is an attribute of the
-    code generator (`codegen/enable_lsr.py`)."""
+    """Code library of a kernel.  `KernelCodegen.reduce_strength` enables LLVM's loop strength
+    reduction (`codegen/enable_lsr.py`)."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -63,7 +65,7 @@ class KernelLibrary(JITCodeLibrary):
         llvm_passes.run(final, self._codegen._tm, neighbours=indexed.is_used(final))
 
     def _finalize_final_module(self) -> None:
-        """Writes the object code that Numba's engine then loads, unless it comes from the cache."""
+        """Emit the object code that Numba's engine then loads, unless it comes from the cache."""
         if getattr(self, "_compiled_object", None) is not None:
             super()._finalize_final_module()
             return
@@ -74,14 +76,15 @@ class KernelLibrary(JITCodeLibrary):
         self.enable_object_caching()
         self._compiled_object = code
         super()._finalize_final_module()
-        self._compiled_object = code  # the engine has taken it
+        self._compiled_object = code  # the engine has consumed it
         # Functions that Numba has compiled for its own engine have their environments there.
         for name in environments(self._final_module):
             environment = lookup_environment(name)
             if environment is not None:
                 codegen.set_env(name, environment)
 
-    # Numba shows no code that comes from the cache; what it keeps to link with is the same code.
+    # Numba refuses to show code that was loaded from the cache; the module kept for linking is the
+    # same code.
 
     def get_llvm_str(self) -> str:
         return str(self._shared_module or self._final_module)
@@ -93,7 +96,7 @@ class KernelLibrary(JITCodeLibrary):
 
 
 def environments(module: Any) -> list[str]:
-    """The Python environments that functions of a module refer to, by name."""
+    """The names of the Numba environments that functions of a module refer to."""
     variables = (v.name for v in module.global_variables)
     return [name for name in variables if name.startswith("_ZN08NumbaEnv")]
 
@@ -109,7 +112,8 @@ def _codegen() -> Any:
 
 
 class LibraryTarget(CPUTarget):
-    """Shares Numba's typing context, so that all that is registered with Numba is known here."""
+    """A target that shares Numba's typing context, so that all functions registered with Numba
+    resolve."""
 
     options = cpu.CPUTargetOptions
 
@@ -124,10 +128,10 @@ class LibraryTarget(CPUTarget):
 
 
 class KernelTyping(TypingContext):
-    """Knows the intrinsics it is told of, and nothing else."""
+    """A typing context with the intrinsics inserted into it, and nothing else."""
 
     def refresh(self) -> None:
-        """There is nothing else to load."""
+        """Nothing to load: no registry is used."""
 
     def insert_intrinsic(self, intrinsic: Any) -> None:
         found = (type_ for value, type_ in reversed(declarations.globals) if value is intrinsic)
@@ -135,7 +139,8 @@ class KernelTyping(TypingContext):
 
 
 class KernelContext(cpu.CPUContext):
-    """Knows how intrinsics are called, arrays are boxed and errors are raised."""
+    """A target context with the implementations that calls of intrinsics, boxing of arrays and
+    raising of errors need."""
 
     def init(self) -> None:
         super().init()
@@ -150,8 +155,8 @@ class KernelContext(cpu.CPUContext):
 
 
 class KernelTarget(CPUTarget):
-    """The target of kernels that call nothing of Numba's.  All that Numba knows takes it 0.6 s to
-    load, SciPy included."""
+    """The target of kernels that call no Numba function.  Loading all of Numba's registries takes
+    0.6 s, including SciPy."""
 
     options = cpu.CPUTargetOptions
 
@@ -168,7 +173,7 @@ TARGET = "s2s"
 
 
 class LoopNests(CPU):
-    """Numba's name for the target: `intrinsic` looks it up for where to register code."""
+    """The target class in Numba's registry, where `intrinsic` looks up the target of code."""
 
 
 target_registry[TARGET] = LoopNests
@@ -176,12 +181,12 @@ kernel_target, library_target = KernelTarget(TARGET), LibraryTarget("cpu")
 
 
 class LibraryDispatcher(CPUDispatcher):
-    """The dispatcher of a kernel that calls functions of Numba's."""
+    """The dispatcher of a kernel that calls Numba functions."""
 
     targetdescr = library_target
 
     def load(self, signature: Any) -> bool:
-        """Whether the machine code for a signature was in the cache; then it is loaded."""
+        """Load the machine code for a signature from the cache; False if it is not there."""
         found = self._cache.load_overload(signature, self.targetctx)  # type: ignore[attr-defined]
         if found is None:
             return False
@@ -192,13 +197,13 @@ class LibraryDispatcher(CPUDispatcher):
 
 
 class KernelDispatcher(LibraryDispatcher):
-    """The dispatcher of a kernel that calls nothing of Numba's."""
+    """The dispatcher of a kernel that calls no Numba function."""
 
     targetdescr = kernel_target
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Numba asks for it where a user's function calls the kernel, whose code Numba's own
-        target is told of then."""
+        """Called by Numba when a user's function calls the kernel.  The kernel's code is then
+        registered with Numba's own target, too."""
         context: Any = cpu_target.target_context
         for found in self.overloads.values():
             context.insert_user_function(found.entry_point, found.fndesc, [found.library])
@@ -209,16 +214,16 @@ dispatcher_registry[LoopNests] = KernelDispatcher
 
 
 def dispatcher(function: Any, options: dict[str, Any], library: bool) -> Any:
-    """A Numba dispatcher of a kernel, which is yet to be compiled; `library`: it may call functions
-    of Numba's."""
+    """A Numba dispatcher of a kernel that is not compiled yet; `library`: it may call Numba
+    functions."""
     make = LibraryDispatcher if library else KernelDispatcher
     return make(function, targetoptions={"nopython": True, **options})
 
 
 @contextmanager
 def compiling(reduce_strength: bool) -> Iterator[None]:
-    """While a kernel is compiled, under Numba's compiler lock: whether LLVM's loop strength
-    reduction runs."""
+    """Enable or disable LLVM's loop strength reduction while a kernel is compiled, under Numba's
+    compiler lock."""
     codegen = _codegen()
     codegen.reduce_strength = reduce_strength
     try:

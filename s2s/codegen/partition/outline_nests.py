@@ -1,8 +1,8 @@
-"""Loop nests of a large kernel as functions of their own.
+"""Outlining: loop nests of a large kernel become functions of their own.
 
-What a compiler does to a function takes more than twice the time for one twice as large; so
-the nests of a large kernel are kept apart.  Nests that differ in names only become one
-function: compile time grows with distinct code.
+Compile time grows faster than linearly with the size of a function: a function twice as large takes
+more than twice the time.  So the nests of a large kernel are outlined.  Nests that differ only in
+variable names become one function, so compile time grows with the amount of distinct code.
 """
 
 from __future__ import annotations

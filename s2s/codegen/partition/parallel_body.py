@@ -1,9 +1,9 @@
-"""Loops whose rounds may run at once: the body as a function, and a call of
-`s2s.runtime.thread_pool`.
+"""Parallel loops: the body is outlined as a function, which `runtime/thread_pool.py` calls for each
+iteration.
 
-What the body needs stands in a record on the caller's stack, one for all rounds.  A round that
-fails notes its error's code and is over, others go on; of those noted, the first counts, which
-is the one that a loop run in order would have come to.
+The variables that the body reads are stored in a record on the caller's stack, one for all
+iterations.  An iteration that fails stores its error code and ends; the others continue.  The error
+of the first failed iteration is raised, which is the one that a sequential loop would raise.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from ..syntax_helpers import walk
 from ..value_types import Array
 from .outline_nests import Nest, Plan, bound_in, parts_of, spelling, write
 
-RUN = ir.FunctionType(ir.VoidType(), [POINTER, INT])
-LAUNCH = ir.FunctionType(ir.VoidType(), [RUN.as_pointer(), POINTER, INT])
+BODY_TYPE = ir.FunctionType(ir.VoidType(), [POINTER, INT])
+PARALLEL_FOR_TYPE = ir.FunctionType(ir.VoidType(), [BODY_TYPE.as_pointer(), POINTER, INT])
 CODES = ir.ArrayType(CODE, kernels.CHUNKS)
 
 
 def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
-    """Whether the body makes only arrays that fit on the stack, and fails simply."""
+    """Whether the body can be outlined: it allocates only arrays that fit on the stack, and its
+    errors have constant arguments (`Plan.fails_simply`)."""
     for node in walk(s):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
@@ -38,7 +39,7 @@ def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
 
 
 def _is_small(value: ast.expr) -> bool:
-    """Whether an array is made with a few elements."""
+    """Whether an allocation has constant size and few elements."""
     if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
         return False
     sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]
@@ -46,6 +47,7 @@ def _is_small(value: ast.expr) -> bool:
 
 
 def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
+    """Emit a parallel loop: the record, the call of the thread pool, and the check for errors."""
     assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name)
     builder, known = caller.builder, plan.types
     order: dict[str, int] = {}
@@ -58,20 +60,20 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
     if fails:
         builder.store(ir.Constant(CODES, None), codes)
     record = _record(builder, [codes, *parts_of(values)])
-    apart = plan.apart(takes)
+    unaliased = plan.apart(takes)
     roles = [
-        (known.names[n], n in known.slots, n in bound, n in apart, n in plan.constant)
+        (known.names[n], n in known.slots, n in bound, n in unaliased, n in plan.constant)
         for n in order
     ]
     key = "shared", text, tuple(roles)
     run = plan.made.get(key)
     if run is None:
-        round_ = write(
+        body = write(
             caller, plan, [s.target.id, *takes], [INT(0), *values], [],
             lambda nest: _body(nest, s),
         )  # fmt: skip
-        run = plan.made[key] = _adapter(builder.module, round_, record.type, fails)
-    launch = declared(builder.module, LAUNCH, PARALLEL_FOR)
+        run = plan.made[key] = _record_adapter(builder.module, body, record.type, fails)
+    launch = declared(builder.module, PARALLEL_FOR_TYPE, PARALLEL_FOR)
     count = caller.integer(s.iter.args[0])
     builder.call(launch, [run, builder.bitcast(record, POINTER), count])
     if fails:
@@ -93,19 +95,19 @@ def _record(builder: Any, values: list[Any]) -> Any:
     return record
 
 
-def _adapter(module: Any, round_: Any, record: Any, fails: bool) -> Any:
-    """The function that `s2s.runtime.thread_pool` calls, for one that takes its arguments one by
-    one, which lets the optimiser know what does not overlap."""
-    function = new_function(module, RUN, f"{round_.name}.shared")
+def _record_adapter(module: Any, body: Any, record: Any, fails: bool) -> Any:
+    """The function that the thread pool calls.  It loads the arguments from the record and calls
+    the body, which takes them one by one, since `noalias` is an attribute of parameters."""
+    function = new_function(module, BODY_TYPE, f"{body.name}.shared")
     builder = ir.IRBuilder(function.append_basic_block())
     place = builder.bitcast(function.args[0], record)
     codes, *values = (
         builder.load(member(builder, place, position))
         for position in range(len(record.pointee.elements))
     )
-    result = builder.call(round_, [function.args[1], *values])
+    result = builder.call(body, [function.args[1], *values])
     if fails:
-        noted = builder.gep(codes, [INT(0), function.args[1]], inbounds=True)
-        builder.store(builder.extract_value(result, 0), noted)
+        code = builder.gep(codes, [INT(0), function.args[1]], inbounds=True)
+        builder.store(builder.extract_value(result, 0), code)
     builder.ret_void()
     return function

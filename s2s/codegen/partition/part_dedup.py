@@ -1,9 +1,10 @@
-"""Parts of a long kernel that do the same with other variables are written once
+"""Deduplication: parts of a long kernel that differ only in variables are emitted once
 (`split_function.py`).
 
-A network does the same for each of its layers, and most of its parts are those of another layer.
-What decides what is written for one is looked at before: the statements with numbers in place of
-names, and of each name all that a part could ask.
+The layers of a network consist of the same statements, so most parts equal one of another layer.
+A key is computed before a part is emitted: its statements with indices in place of names, and all
+properties of each name that the emitted code can depend on.  Parts with equal keys are one
+function.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .shared_frame import Word
 
 
 class Framed(Protocol):
-    """What is needed of a part (`split_function.py`)."""
+    """The attributes of `split_function.Framed` that are used here."""
 
     frame: Any
     words: Any
@@ -31,9 +32,11 @@ class Framed(Protocol):
 
 @record(frozen=True)
 class Outcome:
-    """A part that was written, and what came of it for its variables, which are known by their
-    numbers: the places it is told, of a variable or of its memory; the arrays whose memory it was
-    the first to note; what it found to be constant, by its place in the variable."""
+    """An emitted part and its effects on the variables, which are identified by index.
+
+    `homes` are the frame offsets that it takes in its table: (variable, whether its meminfo).
+    `owned` are the arrays to whose meminfos it was the first to give a table entry.  `constants`
+    are the components that it found to be constant: (variable, component, value)."""
 
     function: Any
     homes: list[tuple[int, bool]]
@@ -42,8 +45,8 @@ class Outcome:
 
 
 class Look:
-    """What decides what is written for a part, whatever the names in it: parts of which that is the
-    same are one function, and only the first is written."""
+    """The key of a part, independent of variable names.  Parts with the same key are one function,
+    and only the first is emitted."""
 
     def __init__(
         self, caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]]
@@ -61,7 +64,7 @@ class Look:
         memory: dict[str, int] = {}
         roles = [
             (
-                known.names[n], n in known.slots, n in self.words, *map(_kind, words),
+                known.names[n], n in known.slots, n in self.words, *map(_relative, words),
                 n in self.owned, n in plan.private, n in caller.private, n in plan.constant,
                 plan.mentions[n] > inside[n],
                 memory.setdefault(plan.memory[n], i) if n in plan.memory else -1,
@@ -71,8 +74,8 @@ class Look:
         self.key = tuple(texts), tuple(ends), tuple(roles)
 
     def outcome(self, function: Any, homes: list[int]) -> Outcome:
-        """After the part was written."""
-        whose = {_home(words): (i, False) for i, words in enumerate(self.before)}
+        """The outcome of the part, after it was emitted."""
+        whose = {_frame_offset(words): (i, False) for i, words in enumerate(self.before)}
         noted = [*self.owned][self.noted :]
         numbers = {name: i for i, name in enumerate(self.names)}
         for name in self.names:
@@ -89,24 +92,27 @@ class Look:
         )
 
     def repeated(self, alike: Outcome) -> tuple[Any, list[int]]:
-        """As if the part were written: the function for it, and its places."""
+        """The function and frame offsets of an equal part, after applying its effects here."""
         for i in alike.owned:
             self.owned.setdefault(self.names[i], len(self.owned))
         for i, position, constant in alike.constants:
             self.words[self.names[i]][position] = constant
         homes = [
-            self.frame.memory(self.owned[self.names[i]]).home if memory else _home(self.before[i])
+            self.frame.memory(self.owned[self.names[i]]).home
+            if memory
+            else _frame_offset(self.before[i])
             for i, memory in alike.homes
         ]
         return alike.function, homes
 
 
-def _kind(word: Any) -> Any:
-    """What there is to know of a part of a variable, wherever that is in the frame."""
+def _relative(word: Any) -> Any:
+    """A component of a variable, independent of the variable's offset in the frame."""
     if isinstance(word, Word):
         return word.position - word.home, word.type
     return str(word)
 
 
-def _home(words: list[Any]) -> int:
+def _frame_offset(words: list[Any]) -> int:
+    """The frame offset of a variable; -1 if all its components are constants."""
     return next((word.home for word in words if isinstance(word, Word)), -1)

@@ -1,4 +1,4 @@
-"""The memory in which the parts of a long kernel keep what they share (`split_function.py`)."""
+"""The frame: memory for variables shared by the parts of a long kernel (`split_function.py`)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from ..value_types import Array
 
 @record(frozen=True)
 class Word:
-    """A place in a frame, of eight bytes or more; what it is a part of begins at `home`."""
+    """A slot in a frame, at offset `position` in words of eight bytes.  `home` is the offset of the
+    first word of the variable it belongs to."""
 
     position: int
     type: Any
     home: int = 0
 
     def place(self, builder: Any, frame: Any) -> Any:
+        """The address of the slot."""
         where = builder.gep(frame, [INT(self.position)], inbounds=True)
         return builder.bitcast(where, self.type.as_pointer())
 
@@ -34,10 +36,10 @@ class Word:
 
 
 class Frame:
-    """`words[name]` is what stands for a variable: a `Word` for each part of it, or a constant.
-    First come the arguments of the kernel, then a table for the memory of arrays.  `parts` are the
-    statements, one after the other: those of a function, or one that the kernel itself has to
-    run."""
+    """The layout of a frame.  `words[name]` are the components of a variable, each a `Word` or a
+    constant.  The arguments of the kernel (`given`) come first, then a table of the meminfos of
+    arrays, at `table`.  `parts` are the statements in order: a list of statements is a function of
+    its own, a single statement is emitted in the kernel itself."""
 
     def __init__(
         self, context: Context, function: ast.FunctionDef, known: Types, parts: list[Any]
@@ -55,7 +57,7 @@ class Frame:
         self.table = self.size
         self.size += arrays_in(known)
         self.words |= {n: words for n, words in self.given.items() if n not in known.slots}
-        for name in _shared(parts, known, self.given):
+        for name in _cross_function_names(parts, known, self.given):
             type_ = known.names[name]
             if name in self.words:
                 continue
@@ -68,23 +70,23 @@ class Frame:
         home, words = self.size, []
         for type_ in types:
             words.append(Word(self.size, type_, home))
-            self.size += _length(type_)
+            self.size += _words_of(type_)
         return words
 
     def memory(self, number: int) -> Word:
-        """Where the memory of an array is noted."""
+        """The slot of a meminfo in the table."""
         position = self.table + number
         return Word(position, POINTER, position)
 
 
-def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
-    """The names that more than one function mentions.  Loops that are not nested may have the same
-    variable, and share nothing."""
+def _cross_function_names(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
+    """The names that more than one function uses.  Loop variables are left out: loops that are not
+    nested may have the same variable without sharing a value."""
     seen: dict[str, int] = dict.fromkeys(given, -1)
     shared: dict[str, None] = {}
     for number, part in enumerate(parts):
         cut = isinstance(part, list)
-        position = number if cut else -1  # the kernel itself
+        position = number if cut else -1  # -1 is the kernel itself
         for stmt in part if cut else [part]:
             for node in walk(stmt):
                 if isinstance(node, ast.Name) and node.id in known.names:
@@ -94,10 +96,12 @@ def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
 
 
 def arrays_in(known: Types) -> int:
+    """The number of array variables."""
     return sum(isinstance(t, Array) for t in known.names.values())
 
 
-def _length(type_: Any) -> int:
+def _words_of(type_: Any) -> int:
+    """The size of an LLVM type in words."""
     if isinstance(type_, ir.LiteralStructType):
-        return sum(map(_length, type_.elements))
+        return sum(map(_words_of, type_.elements))
     return 1

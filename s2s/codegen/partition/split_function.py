@@ -1,13 +1,15 @@
-"""A long kernel as several functions, and the memory in which they keep what they share.
+"""Function splitting: a long kernel becomes several functions that share a frame in memory.
 
-What a compiler does to a function takes more than twice the time for one twice as long.  So the
-statements of a long kernel are cut into parts, functions of at most forty statements each.  What
-more than one of them mentions stands in a frame, and so do the arguments of a kernel that has many:
-each part reads what it needs, and writes what others will.
+Compile time grows faster than linearly with the length of a function: a function twice as long
+takes more than twice the time.  So the statements of a long kernel are split into parts, functions
+of at most forty statements each.  Variables that more than one part uses are stored in the frame,
+and so are the arguments of a kernel with many arguments.  Each part loads the variables it reads
+and stores those that other parts read.
 
-A network does the same for each of its layers.  So where to cut is decided by what statements look
-like, and a part that only makes arrays and calls nests is told by a table where in the frame its
-variables are: parts that differ in those places only are one function.
+The layers of a network consist of the same statements with other variables.  So the split points
+depend only on the form of the statements, not on names.  A part that only allocates arrays and
+calls nests takes a table of the frame offsets of its variables; parts that differ only in these
+offsets are one function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tf.keras.activations`: those of the layers, which give tensors here."""
+"""`tf.keras.activations`: the functions of `s2s.layers.activations`, with tensors as results."""
 
 from __future__ import annotations
 

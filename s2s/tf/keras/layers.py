@@ -1,6 +1,6 @@
-"""`tf.keras.layers`: those of `s2s.layers`, which take and give tensors.
+"""`tf.keras.layers`: the layers of `s2s.layers`, with tensors as inputs and results.
 
-Each class `C` here is derived from `s2s.layers.C` and from the classes here for its bases, so that
+Each class `C` here derives from `s2s.layers.C` and from the classes here for its bases.  Thus
 `isinstance(Dense(1), Layer)` holds in both namespaces."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = native.__all__
 
 
 class Layer(native.Layer):
-    """As `s2s.layers.Layer`: `call` is given tensors."""
+    """As `s2s.layers.Layer`, but `call` receives tensors."""
 
     tensors = True
     variable = Variable
@@ -24,7 +24,7 @@ _made: dict[type, type] = {native.Layer: Layer}
 
 
 def version(cls: type) -> type:
-    """The class of this namespace for one of `s2s`."""
+    """The class of this namespace that corresponds to a class of `s2s.layers`."""
     if cls not in _made:
         bases = [version(b) for b in cls.__bases__ if issubclass(b, native.Layer)]
         space = {"__module__": __name__, "__qualname__": cls.__name__, "__doc__": cls.__doc__}
@@ -35,7 +35,7 @@ def version(cls: type) -> type:
 if TYPE_CHECKING:
     from ...layers import *  # type: ignore[assignment]  # noqa: F403
 else:
-    Input: Any = native.Input  # it is not called on data
+    Input: Any = native.Input  # never called on data, so it needs no tensor version
     for _name in __all__:
         if _name not in ("Input", "Layer"):
             globals()[_name] = version(getattr(native, _name))

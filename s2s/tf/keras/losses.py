@@ -1,4 +1,4 @@
-"""`tf.keras.losses`: the losses, and functions that give one loss per sample."""
+"""`tf.keras.losses`: the loss classes, and functions that return one loss per sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tf.keras.mixed_precision`."""
+"""`tf.keras.mixed_precision`: re-exports the precision policies and the loss-scale optimizer."""
 
 from ...mixed_precision import Policy, global_policy, policy, set_global_policy
 from ...optimizers import LossScaleOptimizer

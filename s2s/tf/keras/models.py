@@ -1,4 +1,4 @@
-"""`tf.keras.models`: those of `s2s.models`, which take and give tensors."""
+"""`tf.keras.models`: the models of `s2s.models`, with tensors as inputs and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Model", "Sequential"]
 
 
 class Model(models.Model, Layer):
-    """As `s2s.Model`."""
+    """As `s2s.Model`, with tensors."""
 
     @classmethod
     def functional_form(cls) -> type[model.Functional]:
@@ -18,8 +18,8 @@ class Model(models.Model, Layer):
 
 
 class Sequential(models.Sequential, Model):
-    """As `s2s.Sequential`."""
+    """As `s2s.Sequential`, with tensors."""
 
 
 class Functional(model.Functional, Model):
-    """What `Model(inputs, outputs)` makes."""
+    """The class of `Model(inputs, outputs)`."""

@@ -1,4 +1,4 @@
-"""`tf.keras.utils`."""
+"""`tf.keras.utils`: seeding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .. import random
 
 
 def set_random_seed(seed: int) -> None:
-    """Seeds all that draws without a generator of its own: weights, dropout, `tf.random`."""
+    """Seed all global random generators: those of Python and NumPy, of weights, of layers such as
+    dropout, and of `tf.random`."""
     python_random.seed(seed)
     np.random.seed(seed)
     random.set_seed(seed)

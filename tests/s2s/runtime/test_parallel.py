@@ -298,7 +298,7 @@ def test_an_option_of_every_transform() -> None:
 
 
 def test_short_loops_run_as_they_are() -> None:
-    assert parallelize.CHUNKS == kernels.CHUNKS
+    assert parallelize.MAX_CHUNKS == kernels.CHUNKS
     assert kernels.chunks(1000, 16383, 1 << 14, 0) == 1
     assert kernels.chunks(1000, 1 << 16, 1 << 14, 0) == 4
     assert kernels.chunks(3, 1 << 30, 1 << 14, 0) == 3
@@ -450,4 +450,4 @@ def test_memory_is_bounded() -> None:
     x, k = rng.normal(size=200_000), rng.integers(0, 100, 200_000)
     f = s2s.value_and_grad(gathered, wrt=(0, 2))
     f(x, k, rng.normal(size=100))
-    assert f"<= {parallelize.HELD}" in f.lowered
+    assert f"<= {parallelize.MAX_PRIVATE_ELEMENTS}" in f.lowered

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.autodiff.log_domain import through_logarithms, unmarked
+from s2s.transforms.autodiff.log_domain import mark_log_domain, unmarked
 from s2s.transforms.frontend.pytree import describe
 from s2s.transforms.ir.builder import NameSupply
 from s2s.transforms.ir.nodes import Function
 from s2s.transforms.ir.printer import show
 from s2s.transforms.ir.scopes import names_of
 from s2s.transforms.ir.symbolic_dims import Facts
-from s2s.transforms.rules.internal.log_domain_rules import VALUES
-from s2s.transforms.simplify.dce import drop_dead
+from s2s.transforms.rules.internal.log_domain_rules import LOG_DOMAIN_RULES
+from s2s.transforms.simplify.dce import eliminate_dead_code
 from s2s.transforms.specialise import specialise
 
 X = np.array([-1.5, 0.3, 2.0])
@@ -32,12 +32,12 @@ def value_form(f: Any) -> Function:
 
 def rewritten(function: Function) -> tuple[Function, list[int]]:
     names = NameSupply(names_of(function))
-    return through_logarithms(function, ("x",), function.results, Facts(), names)
+    return mark_log_domain(function, ("x",), function.results, Facts(), names)
 
 
 def operations(function: Function) -> list[str]:
     """The statements without types, and without what only logarithms are computed by."""
-    lines = show(drop_dead(function), types=False).splitlines()[1:-1]
+    lines = show(eliminate_dead_code(function), types=False).splitlines()[1:-1]
     return [line.strip() for line in lines]
 
 
@@ -162,7 +162,7 @@ def test_what_is_found(f: Any) -> None:
     before = value_form(f)
     after, places = rewritten(before)
     used = {line.split(" = ")[1].split("(")[0] for line in operations(after)}
-    assert used & set(VALUES) >= set(FOUND[f]) - {"log_total"}
+    assert used & set(LOG_DOMAIN_RULES) >= set(FOUND[f]) - {"log_total"}
     assert show(unmarked(after)) == show(before), "what is computed is as it was"
     again, _ = rewritten(after)
     assert show(again) == show(after), "what is marked is not marked again"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s2s.transforms.ir.fixpoint import NoFixpoint, Rounds, rewrites
+from s2s.transforms.ir.fixpoint import IterationLimit, NoFixpoint, rewrites
 
 
 def test_rewrites_end_with_a_warning_that_names_the_pass():
@@ -17,7 +17,7 @@ def test_a_pass_that_breaks_off_is_silent(recwarn):
 
 
 def test_rounds_end_with_an_error_that_names_the_search():
-    rounds = Rounds("specialise", limit=2)
+    rounds = IterationLimit("specialise", limit=2)
     rounds.count()
     rounds.count()
     with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 rounds"):

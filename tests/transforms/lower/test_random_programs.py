@@ -168,7 +168,7 @@ class Program:
     def loop(self, depth: int) -> list[Sym]:
         if depth >= 2:
             return self.unary(depth)
-        name = self.b.names.new_name("i")
+        name = self.b.names.fresh("i")
         index = nodes.Var(name, nodes.Scalar("int64", value=Dim.of(name)))
         inits = [self.carried() for _ in range(self.r.randint(1, 2))]
         inits = [v for v in inits if v.type.dtype.startswith("float")]

@@ -14,7 +14,7 @@ from .harness import execute, lowered, run
 
 
 def index_var(b):
-    name = b.names.new_name("i")
+    name = b.names.fresh("i")
     return nodes.Var(name, nodes.Scalar("int64", value=Dim.of(name)), "i")
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.autodiff.detach_tests import copy_block
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.bufferize.bufferize import storage
 from s2s.transforms.checkpoint.plan_tape import save
 from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.frontend.pytree import describe, follow
 from s2s.transforms.ir.builder import Builder, NameSupply
+from s2s.transforms.ir.clone import clone_block
 from s2s.transforms.ir.nodes import (
     Array,
     Call,
@@ -225,7 +225,7 @@ def test_results_of_a_callee_are_arrays_of_their_own() -> None:
 def test_copied_blocks_rename_targets() -> None:
     b = Builder(NameSupply({"x"}), Facts())
     t = call(b, "square", Var("x", FLOAT))
-    (copy,) = copy_block(b.block, NameSupply({"x", t.name}), {})
+    (copy,) = clone_block(b.block, NameSupply({"x", t.name}), {})
     assert isinstance(copy, Call) and copy.targets != [t]
 
 

@@ -10,7 +10,11 @@ MayAlias = Callable[[str, str], bool]
 
 
 def with_bindings(body: list[L.Stmt], may_alias: MayAlias) -> MayAlias:
-    """Also knows the variables that are bound to each other's buffers."""
+    """`may_alias` extended by the aliases that a body creates.
+
+    Names bound to one another's buffers by `Rebind`, `View` or a call form a group.  Two groups may
+    alias if any two of their members may.
+    """
     groups: dict[str, set[str]] = {}
     for s in L.walk(body):
         names: list[str] = []

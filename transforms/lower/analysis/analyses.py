@@ -1,32 +1,35 @@
-"""What passes ask of the whole body of a function, on loop-level IR, found when first asked."""
+"""Lazily computed analyses of a whole function body, on loop-level IR."""
 
 from __future__ import annotations
 
 from ...ir.lazy import lazy
 from ..loop_ir import nodes as L
 from .alias import MayAlias, with_bindings
-from .liveness import Names, after_loops
+from .liveness import Names, live_after_loops
 
 
-def dtypes_in(body: list[L.Stmt], given: dict[str, str]) -> dict[str, str]:
-    """Of the arrays made in a body and of those that it is given."""
+def buffer_dtypes(body: list[L.Stmt], given: dict[str, str]) -> dict[str, str]:
+    """The dtypes of the buffers allocated in a body and of the `given` parameters."""
     return {**{s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}, **given}
 
 
-class Overview:
-    """`dtypes` are those of the arrays among the parameters; `shares` tells of those, and of new
-    ones, whether they may lie at one place."""
+class FunctionAnalyses:
+    """Analyses of `body`, each computed on first use.
+
+    `dtypes` are those of the array parameters.  `may_alias` is the alias query for parameters and
+    allocated buffers.
+    """
 
     def __init__(self, body: list[L.Stmt], dtypes: dict[str, str], may_alias: MayAlias) -> None:
-        self.body, self.dtypes = body, dtypes_in(body, dtypes)
-        self._shares = may_alias
+        self.body, self.dtypes = body, buffer_dtypes(body, dtypes)
+        self._base_may_alias = may_alias
 
     @lazy
     def may_alias(self) -> MayAlias:
-        """Also of variables that are bound to each other's buffers."""
-        return with_bindings(self.body, self._shares)
+        """The alias query, extended to names bound to one another's buffers in the body."""
+        return with_bindings(self.body, self._base_may_alias)
 
     @lazy
     def after(self) -> dict[int, Names]:
-        """What may be read after each loop."""
-        return after_loops(self.body)
+        """The live-out names of each loop, by the loop's identity."""
+        return live_after_loops(self.body)

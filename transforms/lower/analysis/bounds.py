@@ -1,4 +1,8 @@
-"""Which of two integers is the larger: of the ends of loops, one is often known to be."""
+"""Symbolic max and min of integers.
+
+The bounds of two loops often differ by a constant.  Then the result is one of the operands and
+needs no comparison at run time.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,23 @@ from ..loop_ir import nodes as L
 
 
 def larger(a: L.Expr, b: L.Expr) -> L.Expr:
-    gap = _gap(a, b)
+    """max(a, b), folded to one operand if their difference is a constant."""
+    gap = _constant_difference(a, b)
     if gap is not None:
         return a if gap >= 0 else b
     return L.select(L.compare(">=", a, b), a, b)
 
 
 def smaller(a: L.Expr, b: L.Expr) -> L.Expr:
-    gap = _gap(a, b)
+    """min(a, b), folded to one operand if their difference is a constant."""
+    gap = _constant_difference(a, b)
     if gap is not None:
         return a if gap <= 0 else b
     return L.select(L.compare("<=", a, b), a, b)
 
 
-def _gap(a: L.Expr, b: L.Expr) -> int | None:
-    """a - b, where it is known."""
+def _constant_difference(a: L.Expr, b: L.Expr) -> int | None:
+    """a - b, if it is a constant, otherwise None."""
     if isinstance(a, L.Lit) and isinstance(b, L.Lit):
         return a.value - b.value
     (x, p), (y, q) = apart(a), apart(b)
@@ -28,9 +34,9 @@ def _gap(a: L.Expr, b: L.Expr) -> int | None:
 
 
 def apart(e: L.Expr) -> tuple[L.Expr, int]:
-    """An expression without the number that is added to it."""
-    more = 0
+    """`e` split into a base expression and the constant that is added to it."""
+    constant = 0
     while isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
-        more += e.right.value if e.op == "+" else -e.right.value
+        constant += e.right.value if e.op == "+" else -e.right.value
         e = e.left
-    return e, more
+    return e, constant

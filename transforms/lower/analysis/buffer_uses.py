@@ -1,31 +1,36 @@
-"""Uses of local buffers: where each is allocated, loaded and stored."""
+"""Use lists of buffers: where each buffer is allocated, loaded and stored."""
 
 from __future__ import annotations
 
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
 
-# The blocks around an access, outermost first, and where in each the way goes on.
+# The blocks that enclose an access, outermost first, each with the position of the statement in it
+# that contains the access.  The last entry is the accessing statement itself.
 Path = tuple[tuple[list[L.Stmt], int], ...]
 
 
 @record
 class Uses:
-    """All that happens to one buffer variable.  `odd`: something besides allocating it once
-    and accessing elements."""
+    """The uses of one buffer variable.
+
+    An access is (path, index, plain); `plain` is true for a store that does not accumulate.  `odd`
+    is set if the buffer has a use other than an allocation or an element access: its size is read,
+    it is passed or returned as a whole, or it has a view or another name.
+    """
 
     allocs: list[tuple[list[L.Stmt], L.Alloc]] = field(default_factory=list)
     accesses: list[tuple[Path, L.Index, bool]] = field(default_factory=list)
     odd: bool = False
 
 
-def level_of(path: Path, block: list[L.Stmt]) -> int | None:
-    """How many blocks stand around this one on the way to an access, if it is on the way."""
+def depth_in_path(path: Path, block: list[L.Stmt]) -> int | None:
+    """The depth of `block` in the path of an access, or None if it does not enclose the access."""
     return next((k for k, (inside, _) in enumerate(path) if inside is block), None)
 
 
 def survey(body: list[L.Stmt]) -> dict[str, Uses]:
-    """What happens to each buffer variable."""
+    """The uses of each buffer variable of a function body."""
     uses: dict[str, Uses] = {}
     _survey(body, (), uses)
     return uses

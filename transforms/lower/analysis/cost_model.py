@@ -1,7 +1,7 @@
-"""How much a loop does, as an expression to be computed before it runs.
+"""Static cost model: the work of a loop as an expression that can be evaluated before it runs.
 
-The unit is an addition; what things cost relative to it is measured only roughly, for it
-decides no more than whether a loop is worth the trouble of starting threads.
+The unit is one addition.  The relative costs are measured only roughly, because they decide only
+whether starting threads for a loop is profitable.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from ..loop_ir import nodes as L
 from .liveness import defs, names_in
 from .single_assignment import single_definitions
 
-# The operations that take long, and calls of functions.
-_OPERATORS = {"/": 4, "//": 8, "%": 8, "**": 20}
-CALL = 15
+# The costs of slow operators and of function calls, in additions.
+_OPERATOR_COSTS = {"/": 4, "//": 8, "%": 8, "**": 20}
+CALL_COST = 15
 CHEAP_CALLS = {"np.sqrt": 4, "abs": 1, "np.abs": 1}
-# Of numbers that take half the room, twice as many are computed at once.
-_HALF = ("float32", "complex64", "int32")
-# What is taken for the number of rounds where it is not known beforehand.
-ROUNDS = 8
+# Dtypes of half the width: a vector register holds twice as many, so each costs half.
+_HALF_WIDTH = ("float32", "complex64", "int32")
+# The trip count assumed for a loop whose trip count is not available before the outer loop.
+DEFAULT_TRIP_COUNT = 8
 
 
 def work(loop: L.Loop, count: L.Expr) -> L.Expr:
-    """What all `count` rounds of a loop do."""
+    """The work of all `count` iterations of a loop.
+
+    Inner bounds that depend on the loop's variable are evaluated at the middle iteration.
+    """
     stmts = list(L.walk(loop.body))
     inside = {name for s in stmts for name in defs(s)}
     passed = L.mul(L.Bin("//", count, L.lit(2), "int64"), loop.step)
@@ -31,7 +34,7 @@ def work(loop: L.Loop, count: L.Expr) -> L.Expr:
 
 
 def trips(loop: L.Loop) -> L.Expr:
-    """How often a loop runs; not more than 0 if it does not."""
+    """The trip count of a loop; zero or negative if it has no iterations."""
     if L.is_lit(loop.step, 1):
         return L.sub(loop.stop, loop.start)
     if L.is_lit(loop.step, -1):
@@ -40,25 +43,29 @@ def trips(loop: L.Loop) -> L.Expr:
 
 
 def _loop(loop: L.Loop, inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Expr:
-    """`middle`: a value for the variables of the loops around it."""
+    """The work of an inner loop.
 
-    def known(e: L.Expr) -> L.Expr:
-        return L.map_expr(e, lambda part: known(middle[part]) if part in middle else None)
+    `inside` are the names that are defined in the outermost loop.  `middle` maps the variables of
+    the enclosing loops to their middle values, and singly defined integers to their definitions.
+    """
+
+    def at_middle(e: L.Expr) -> L.Expr:
+        return L.map_expr(e, lambda part: at_middle(middle[part]) if part in middle else None)
 
     if loop.exits_early:
         return _block(loop.body, inside, {**middle, L.Name(loop.var): loop.start})
-    bounds = L.Loop(loop.var, known(loop.start), known(loop.stop), known(loop.step))
-    rounds = trips(bounds)
-    loads = any(isinstance(p, L.Load) for p in L.walk_expr(rounds))
-    if loads or names_in([rounds]) & inside:
-        rounds, half = L.lit(ROUNDS), L.lit(ROUNDS // 2)
+    bounds = L.Loop(loop.var, at_middle(loop.start), at_middle(loop.stop), at_middle(loop.step))
+    count = trips(bounds)
+    loads = any(isinstance(p, L.Load) for p in L.walk_expr(count))
+    if loads or names_in([count]) & inside:
+        count, half = L.lit(DEFAULT_TRIP_COUNT), L.lit(DEFAULT_TRIP_COUNT // 2)
     else:
         half = L.Bin("//", L.add(bounds.start, bounds.stop), L.lit(2), "int64")
-    return L.mul(rounds, _block(loop.body, inside, {**middle, L.Name(loop.var): half}))
+    return L.mul(count, _block(loop.body, inside, {**middle, L.Name(loop.var): half}))
 
 
 def _block(body: list[L.Stmt], inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Expr:
-    total = 0  # in halves
+    total = 0  # in half additions
     loops: L.Expr = L.ZERO
     for s in body:
         total += sum(_cost(e) for e in L.exprs_of(s) if not isinstance(e, L.Part))
@@ -68,23 +75,24 @@ def _block(body: list[L.Stmt], inside: set[str], middle: dict[L.Expr, L.Expr]) -
             for block in L.blocks_of(s):
                 loops = L.add(loops, _block(block, inside, middle))
         if isinstance(s, L.Store):
-            total += _halves(1, s.expr.dtype)
+            total += _half_additions(1, s.expr.dtype)
     return L.add(loops, L.lit((total + 1) // 2))
 
 
 def _cost(e: L.Expr) -> int:
-    """In halves of an addition."""
+    """The cost of evaluating an expression, in half additions."""
     if isinstance(e, L.Load):
-        return _halves(1, e.dtype)  # finding the place is not counted
+        return _half_additions(1, e.dtype)  # address computation is not counted
     own = 0
     if isinstance(e, L.Apply):
-        own = CHEAP_CALLS.get(e.function, CALL)
+        own = CHEAP_CALLS.get(e.function, CALL_COST)
     elif isinstance(e, L.Bin):
-        own = _OPERATORS.get(e.op, 1)
+        own = _OPERATOR_COSTS.get(e.op, 1)
     elif isinstance(e, (L.Un, L.Select)):
         own = 1
-    return _halves(own, e.dtype) + sum(map(_cost, L.parts_of(e)))
+    return _half_additions(own, e.dtype) + sum(map(_cost, L.operands_of(e)))
 
 
-def _halves(cost: int, dtype: str) -> int:
-    return cost if dtype in _HALF else 2 * cost
+def _half_additions(cost: int, dtype: str) -> int:
+    """A cost in additions converted to half additions for operands of a dtype."""
+    return cost if dtype in _HALF_WIDTH else 2 * cost

@@ -1,8 +1,8 @@
-"""Tells whether the iterations of a loop may run in any order, and at once, on loop-level IR.
+"""Loop-carried dependence analysis: may the iterations of a loop run in any order, or in parallel?
 
-A variable must be the iteration's own, or one that all iterations add to, or the largest or
-smallest of something.  A buffer that is written must be touched by each iteration at elements of
-its own, or only be added to, or be made anew in each.
+A scalar that the loop sets must be private to the iteration or be a reduction: a sum, a maximum or
+a minimum.  For a buffer that is written one of these must hold: each iteration accesses elements of
+its own, or the buffer is only accumulated to, or each iteration allocates it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ from ...ir.record import field, record
 from ..loop_ir import nodes as L
 from ..ops.scalar_ops import larger
 from .alias import MayAlias, with_bindings
-from .liveness import Names, after_loops, defs, exposed, names_in, uses
+from .liveness import Names, defs, exposed, live_after_loops, names_in, uses
 from .single_assignment import single_definitions
 
-# Multiples of terms, of 1 under None.
+# A linear form: the coefficient of each term; the constant under None.
 Linear = dict[L.Expr | None, int]
 
-# A buffer of so many elements at most costs nothing to make in each iteration.
-SMALL = 64
+# A buffer of at most so many elements costs nothing to allocate in each iteration.
+MAX_SMALL_ELEMENTS = 64
 
-_HARMLESS = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.While, L.Break, L.Fail)
+_SUPPORTED = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.While, L.Break, L.Fail)
 
 
 @record
-class Common:
-    """What the iterations of a loop have in common: the variables they fold something into, by
-    adding ("+") or keeping the larger (">") or smaller ("<"), with their dtypes; the buffers they
-    add to, with dtype and rank; and the buffers that each makes for itself and that can be made
-    once."""
+class LoopReductions:
+    """The reductions and private buffers of a loop with otherwise independent iterations.
+
+    `folds` are the scalar reductions, with operator and dtype; the operator is "+" for a sum, ">"
+    for a maximum, "<" for a minimum.  `sums` are the buffers that are only accumulated to, with
+    dtype and rank.  `scratch` are the buffers that each iteration allocates and that can be
+    allocated once instead, since their sizes are loop-invariant; small buffers are left out.
+    """
 
     folds: dict[str, tuple[str, str]] = field(default_factory=dict)
     sums: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -37,22 +40,27 @@ class Common:
 
 def loop_reductions(
     loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]
-) -> Common | None:
-    """What the iterations have in common, or None if they depend on each other.  `after` are
-    the variables read after the loop; `visible` the buffers whose contents the caller sees
-    even if the call fails: what fails must not have gone past the place that fails."""
+) -> LoopReductions | None:
+    """The reductions of a loop, or None if there may be another loop-carried dependence.
+
+    `after` are the names that are live after the loop.  `escaping` are the buffers whose contents
+    the caller sees even if the call fails.  A loop that may fail must not write to those: no
+    iteration after the failing one may have written.
+    """
     found = examined(loop, after, may_alias, escaping)
-    return found if isinstance(found, Common) else None
+    return found if isinstance(found, LoopReductions) else None
 
 
-def examined(loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]) -> Common | str:
-    """The same, but in words why they depend on each other, or may."""
+def examined(
+    loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]
+) -> LoopReductions | str:
+    """As `loop_reductions`, but the reason as text instead of None."""
     if not (isinstance(loop.step, L.Lit) and loop.step.value):
         return "its step is known only when it runs"
     stmts = list(L.walk(loop.body))
     for s in stmts:
-        if not isinstance(s, _HARMLESS):
-            return _harm(s)
+        if not isinstance(s, _SUPPORTED):
+            return _unsupported(s)
     if L.leaves(loop.body):
         return "it may end early"
     bound = {name for s in stmts for name in defs(s)}
@@ -62,23 +70,25 @@ def examined(loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]
         written = {s.buffer for s in stmts if isinstance(s, L.Store)}
         if any(may_alias(w, v) for w in written for v in escaping):
             return "an error may stop it halfway through writing into an argument"
-    common = Common()
+    common = LoopReductions()
     for name in sorted(bound & (exposed(loop.body) | after)):
-        fold = _fold(name, stmts)
+        fold = _reduction(name, stmts)
         if fold is None:
             return f"{name} goes from one iteration to the next"
         common.folds[name] = fold
-    clash = _buffers(loop, stmts, bound, may_alias, common)
+    clash = _buffer_conflict(loop, stmts, bound, may_alias, common)
     return common if clash is None else f"iterations may touch the same elements of {clash}"
 
 
 def reversible_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]) -> list[L.Loop]:
-    """The loops that run backwards and might as well run forwards; not those that may fail, as
-    another error could come first."""
+    """The loops with step -1 whose iterations may as well run in ascending order.
+
+    Loops that may fail are excluded: another error could be raised first.
+    """
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop) and L.is_lit(s.step, -1)]
     if not loops:
         return []
-    after = after_loops(body)
+    after = live_after_loops(body)
     may_alias = with_bindings(body, may_alias)
     return [
         loop
@@ -88,8 +98,9 @@ def reversible_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]
     ]
 
 
-def _harm(stmt: L.Stmt) -> str:
-    if isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
+def _unsupported(stmt: L.Stmt) -> str:
+    """The reason why a loop with this statement is not analysed."""
+    if isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
         return "it holds a product of matrices"
     if isinstance(stmt, L.Print):
         return "it prints"
@@ -98,12 +109,15 @@ def _harm(stmt: L.Stmt) -> str:
     return "it holds a call"
 
 
-# ---------------------------------------------------------------- variables
+# ---------------------------------------------------------------- scalar reductions
 
 
-def _fold(name: str, stmts: list[L.Stmt]) -> tuple[str, str] | None:
-    """The operator and dtype, if a variable is only ever set to `v + e`, or to the larger or
-    the smaller of `v` and `e`."""
+def _reduction(name: str, stmts: list[L.Stmt]) -> tuple[str, str] | None:
+    """The operator and dtype of a scalar reduction, or None.
+
+    Each assignment must set the variable v to `v + e`, or each to the maximum, or each to the
+    minimum, of `v` and `e`.  No other statement may use it.
+    """
     found: set[tuple[str, str]] = set()
     for s in stmts:
         if isinstance(s, L.Let) and s.name == name:
@@ -116,20 +130,21 @@ def _fold(name: str, stmts: list[L.Stmt]) -> tuple[str, str] | None:
 
 
 def _operator(e: L.Expr, v: L.Name) -> str:
+    """The reduction operator of `v = e`, or "" if that is not a reduction."""
     if isinstance(e, L.Select) and v.name not in names_in([e.x]):
         return next((sign for sign in "<>" if e == larger(sign, e.x, v)), "")
-    return "+" if _adds(e, v) else ""
+    return "+" if _is_sum_with(e, v) else ""
 
 
-def _adds(e: L.Expr, v: L.Name) -> bool:
-    """Whether `e` is `v` and something added."""
+def _is_sum_with(e: L.Expr, v: L.Name) -> bool:
+    """True if `e` is `v` plus or minus terms that do not contain `v`."""
     if e == v:
         return True
     if not isinstance(e, L.Bin) or e.dtype != v.dtype:
         return False
-    if e.op in ("+", "-") and _adds(e.left, v):
+    if e.op in ("+", "-") and _is_sum_with(e.left, v):
         return v.name not in names_in([e.right])
-    return e.op == "+" and _adds(e.right, v) and v.name not in names_in([e.left])
+    return e.op == "+" and _is_sum_with(e.right, v) and v.name not in names_in([e.left])
 
 
 # ---------------------------------------------------------------- buffers
@@ -155,11 +170,10 @@ def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
     return found
 
 
-def _buffers(
-    loop: L.Loop, stmts: list[L.Stmt], bound: set[str], may_alias: MayAlias, common: Common
+def _buffer_conflict(
+    loop: L.Loop, stmts: list[L.Stmt], bound: set[str], may_alias: MayAlias, common: LoopReductions
 ) -> str | None:
-    """A buffer of which an iteration touches what another writes, if there may be one; fills in
-    what is common."""
+    """A buffer with a possible loop-carried dependence, or None; fills in `sums` and `scratch`."""
     made = [s for s in stmts if isinstance(s, L.Alloc)]
     for alloc in made:
         if sum(a.name == alloc.name for a in made) > 1:
@@ -169,7 +183,7 @@ def _buffers(
                 return alloc.name
             common.scratch[alloc.name] = alloc
     own = {alloc.name for alloc in made}
-    known = _Indices(loop, stmts, bound)
+    indices = _IndexTest(loop, stmts, bound)
     accesses = {b: of for b, of in _accesses(stmts).items() if b not in own}
     for buffer, of in accesses.items():
         if not (of.stores or of.adds):
@@ -177,7 +191,7 @@ def _buffers(
         if any(other != buffer and may_alias(buffer, other) for other in accesses):
             return buffer
         index = [*of.loads, *of.stores, *(p.index for p in of.adds)]
-        if known.apart(index):
+        if indices.apart(index):
             continue
         dtypes = {p.expr.dtype for p in of.adds}
         if of.loads or of.stores or len(dtypes) > 1 or "bool" in dtypes:
@@ -187,12 +201,13 @@ def _buffers(
 
 
 def is_small(alloc: L.Alloc) -> bool:
+    """True if a buffer has a constant size of at most `MAX_SMALL_ELEMENTS`."""
     size = L.product(alloc.sizes)
-    return isinstance(size, L.Lit) and size.value <= SMALL
+    return isinstance(size, L.Lit) and size.value <= MAX_SMALL_ELEMENTS
 
 
-class _Indices:
-    """Compares indices of different iterations, as sums of multiples of what does not change."""
+class _IndexTest:
+    """Dependence test on indices of different iterations, as linear forms of loop invariants."""
 
     def __init__(self, loop: L.Loop, stmts: list[L.Stmt], bound: set[str]) -> None:
         self.var = L.Name(loop.var)
@@ -202,14 +217,22 @@ class _Indices:
         self.known = single_definitions(stmts)
 
     def apart(self, indices: list[L.Index]) -> bool:
-        """Whether different iterations differ at some axis, whichever index each takes."""
+        """True if no two iterations access the same element, whichever of the indices each uses.
+
+        It suffices that the indices along one axis never coincide.
+        """
         return any(
-            len(index) > axis and self._apart([i[axis] for i in indices])
+            len(index) > axis and self._disjoint_along_axis([i[axis] for i in indices])
             for index in indices[:1]
             for axis in range(len(index))
         )
 
-    def _apart(self, exprs: list[L.Expr]) -> bool:
+    def _disjoint_along_axis(self, exprs: list[L.Expr]) -> bool:
+        """Strong SIV test along one axis.
+
+        All indices must have the form c * var + r + shift with the same c and r.  Different
+        iterations differ if the shifts span less than |c| * step.
+        """
         low = high = 0
         first: Linear | None = None
         for e in exprs:
@@ -226,13 +249,12 @@ class _Indices:
         return first is not None and high - low < abs(first.get(self.var, 0)) * self.step
 
     def _linear(self, e: L.Expr) -> Linear | None:
-        """Multiples of terms, of 1 under None; None if it has something else that changes
-        within an iteration."""
+        """The linear form of an index in the loop's variable and in loop invariants, or None."""
         if isinstance(e, L.Lit):
             return {None: e.value}
         if isinstance(e, L.Name) and e.name in self.known:
             return self._linear(self.known[e.name])
-        if e == self.var or (isinstance(e, (L.Name, L.Size)) and not self._changes(e)):
+        if e == self.var or (isinstance(e, (L.Name, L.Size)) and not self._is_variant(e)):
             return {e: 1}
         if isinstance(e, L.Un) and e.op == "-":
             return combined({}, self._linear(e.x), -1)
@@ -247,7 +269,8 @@ class _Indices:
                     return combined({}, self._linear(b), a.value)
         return None
 
-    def _changes(self, e: L.Name | L.Size) -> bool:
+    def _is_variant(self, e: L.Name | L.Size) -> bool:
+        """True if a name or size is not loop-invariant."""
         return (e.name if isinstance(e, L.Name) else e.buffer) in self.bound
 
 

@@ -1,4 +1,4 @@
-"""Footprints: which buffers and names a statement reads and writes, and where."""
+"""Footprints: which names and which buffer elements a statement reads and writes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ Sizes = dict[str, tuple[L.Expr, ...]]
 
 @record
 class Footprint:
-    """What a statement touches.  Variables are scalars and the buffers' bindings; accesses are
-    (buffer, index) of elements, None for all of it."""
+    """The reads, writes and effects of a statement, nested blocks included.
+
+    `reads` and `writes` are names: scalars and bindings of buffers.  `loops` are the variables of
+    its loops.  `loads` and `stores` are accesses to elements as (buffer, index); an index of None
+    stands for the whole buffer.  `size` is the number of statements.
+    """
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
@@ -24,34 +28,40 @@ class Footprint:
     loads: list[tuple[str, L.Index | None]] = field(default_factory=list)
     stores: list[tuple[str, L.Index | None]] = field(default_factory=list)
     fails: bool = False
-    fixed: bool = False  # may not be moved, nor anything across it
+    fixed: bool = False  # a barrier: it may not be moved, nor may anything be moved across it
     size: int = 0
-    ranges: list[tuple[L.Expr, ...]] | None = None  # of a nest, once somebody has asked
+    ranges: list[tuple[L.Expr, ...]] | None = None  # of a loop nest, set on demand
 
     @lazy
     def written(self) -> set[str]:
+        """The buffers that it stores to."""
         return {name for name, _ in self.stores}
 
     @lazy
     def touched(self) -> set[str]:
+        """The buffers that it loads from or stores to."""
         return self.written.union([name for name, _ in self.loads])
 
     @lazy
     def names(self) -> set[str]:
-        """What it leaves to others, variables of loops not counted."""
+        """The names that it defines, variables of its loops excluded."""
         return self.writes - self.loops
 
     @lazy
     def mentioned(self) -> set[str]:
+        """The names that it reads or defines."""
         return self.reads | self.writes
 
     @lazy
     def outer(self) -> set[str]:
-        """What it reads, variables of its loops not counted."""
+        """The names that it reads, variables of its loops excluded."""
         return self.reads - self.loops
 
     def add(self, other: Footprint) -> None:
-        """Of a statement that stands inside; to be called before it is asked what it touches."""
+        """Include the footprint of a nested statement.
+
+        Must be called before the first use of a lazy property.
+        """
         self.reads |= other.reads
         self.writes |= other.writes
         self.loops |= other.loops
@@ -63,7 +73,7 @@ class Footprint:
 
 
 def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) -> Footprint:
-    """`known` tells those of statements inside."""
+    """The footprint of a statement.  `known`, if given, computes those of nested statements."""
     f = Footprint(size=1)
     for e in L.exprs_of(stmt):
         _read(e, f)
@@ -82,7 +92,7 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
     elif isinstance(stmt, L.Loop):
         f.writes.add(stmt.var)
         f.loops.add(stmt.var)
-    elif isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
+    elif isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
         c = stmt.args[-1]
         assert isinstance(c, L.Part)
         f.stores.append((c.buffer, None))
@@ -114,6 +124,7 @@ def _read(e: L.Expr | L.Part, f: Footprint) -> None:
 
 
 def touches(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
+    """True if a statement may load, store, bind or pass on a buffer that may alias `buffer`."""
     for s in L.walk([stmt]):
         names = {s.buffer} if isinstance(s, (L.Store, L.View)) else {*defs(s)}
         if isinstance(s, L.Rebind):
@@ -127,8 +138,8 @@ def touches(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
     return False
 
 
-def changed_by(stmt: L.Stmt) -> set[str]:
-    """Buffers that it may write to, or give another name."""
+def may_modify(stmt: L.Stmt) -> set[str]:
+    """The buffers that a statement itself may write to or give another name."""
     names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Part)}
     if isinstance(stmt, (L.Store, L.View)):
         names.add(stmt.buffer)

@@ -1,6 +1,6 @@
-"""Which variables are still read later, on loop-level IR.
+"""Liveness analysis on loop-level IR, with the def and use sets it needs.
 
-Variables are scalars and the bindings of buffers, not what buffers hold.
+The names are scalars and bindings of buffers.  The contents of buffers are not tracked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NONE: Names = frozenset()
 
 
 def uses(stmt: L.Stmt) -> set[str]:
-    """What a statement itself reads, nested blocks not counted."""
+    """The names that a statement itself reads, nested blocks excluded."""
     names = names_in(L.exprs_of(stmt))
     if isinstance(stmt, (L.Store, L.View)):
         names.add(stmt.buffer)
@@ -25,6 +25,7 @@ def uses(stmt: L.Stmt) -> set[str]:
 
 
 def names_in(exprs: Iterable[L.Expr | L.Part]) -> set[str]:
+    """The names of scalars and buffers that occur in expressions."""
     names: set[str] = set()
     for e in exprs:
         if isinstance(e, L.Part):
@@ -39,12 +40,15 @@ def names_in(exprs: Iterable[L.Expr | L.Part]) -> set[str]:
 
 
 def defs(stmt: L.Stmt) -> tuple[str, ...]:
-    """The variables that a statement itself sets; a loop sets its own."""
-    find = _BOUND.get(type(stmt))
+    """The names that a statement itself defines, nested blocks excluded.
+
+    A loop defines its induction variable.
+    """
+    find = _DEFS.get(type(stmt))
     return find(stmt) if find else ()
 
 
-_BOUND: dict[type, Callable[[Any], tuple[str, ...]]] = {
+_DEFS: dict[type, Callable[[Any], tuple[str, ...]]] = {
     **dict.fromkeys((L.Let, L.Alloc, L.View, L.Rebind), lambda stmt: (stmt.name,)),
     **dict.fromkeys((L.CallBuffers, L.CallRoutine), lambda stmt: stmt.names),
     L.Loop: lambda stmt: (stmt.var,),
@@ -52,43 +56,48 @@ _BOUND: dict[type, Callable[[Any], tuple[str, ...]]] = {
 
 
 def exposed(body: list[L.Stmt]) -> Names:
-    """The variables whose values from before a block it may read."""
+    """The upward-exposed uses of a block: names whose values from before it may be read."""
     return Liveness().before(body, NONE, NONE)
 
 
-def counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
-    """Whether one is read outside of the loops that count it."""
+def induction_vars_read_outside(block: list[L.Stmt], counters: set[str]) -> bool:
+    """True if an induction variable in `counters` is read outside the loops that define it."""
     for s in block:
         if uses(s) & counters:
             return True
         left = counters - {s.var} if isinstance(s, L.Loop) else counters
-        if any(counters_read(inner, left) for inner in L.blocks_of(s)):
+        if any(induction_vars_read_outside(inner, left) for inner in L.blocks_of(s)):
             return True
     return False
 
 
-def after_loops(body: list[L.Stmt]) -> dict[int, Names]:
-    """The variables that may be read after each loop of a function, by its identity."""
+def live_after_loops(body: list[L.Stmt]) -> dict[int, Names]:
+    """The live-out names of each loop of a function, by the loop's identity."""
     live = Liveness(noting=True)
     live.before(body, NONE, NONE)
     return live.after
 
 
 class Liveness:
-    """`after[id(loop)]` are the variables that may be read after a loop which they outlive, if it
-    is to be noted.
+    """Backward dataflow analysis.
 
-    What is live before a loop's body follows from one pass over it: what the next round reads is
-    added behind the body, and comes out unchanged or not at all.  The loops inside see it, which
-    takes another pass if they are noted, though not one for each loop around."""
+    With `noting`, `after[id(loop)]` are the live-out names of each loop.
+
+    One pass over a loop's body finds its live-in set.  The names that the next iteration reads are
+    added to the live-out set of the body; the transfer function either keeps such a name or kills
+    it, so no fixpoint iteration is needed.  The loops inside see the enlarged live-out set.  If
+    they are noted, that takes a second pass over the body, but not one for each enclosing loop.
+    """
 
     def __init__(self, noting: bool = False) -> None:
         self.noting = noting
         self.after: dict[int, Names] = {}
 
     def before(self, block: list[L.Stmt], live: Names, at_break: Names) -> Names:
-        """What is live before a block, if `live` is after it and `at_break` where a `Break`
-        leads."""
+        """The live-in set of a block with the live-out set `live`.
+
+        `at_break` is the set that is live at the target of a `Break`.
+        """
         for stmt in reversed(block):
             live = self._before(stmt, live, at_break)
         return live
@@ -99,27 +108,27 @@ class Liveness:
         if isinstance(stmt, (L.Fail, L.Return)):
             return frozenset(uses(stmt))
         if isinstance(stmt, L.If):
-            ways = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
-            return frozenset().union(*ways) | uses(stmt)
+            branches = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
+            return frozenset().union(*branches) | uses(stmt)
         if isinstance(stmt, L.Loop):
             if self.noting:
                 self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
-            again = live | (_UNNOTED.before(stmt.body, live, live) - {stmt.var})
+            live_in = live | (_WITHOUT_NOTING.before(stmt.body, live, live) - {stmt.var})
             if self.noting:
-                self.before(stmt.body, again, live)
-            return _with(again, uses(stmt))
+                self.before(stmt.body, live_in, live)
+            return _with(live_in, uses(stmt))
         if isinstance(stmt, L.While):
-            again = _UNNOTED.before(stmt.body, NONE, live)
+            live_in = _WITHOUT_NOTING.before(stmt.body, NONE, live)
             if self.noting:
-                self.before(stmt.body, again, live)
-            return again
+                self.before(stmt.body, live_in, live)
+            return live_in
         bound = [name for name in defs(stmt) if name in live]
         return _with(live.difference(bound) if bound else live, uses(stmt))
 
 
-_UNNOTED = Liveness()
+_WITHOUT_NOTING = Liveness()
 
 
 def _with(live: Names, names: set[str]) -> Names:
-    """Long kernels have thousands of names: sets of them are copied only if they change."""
+    """`live | names`, copied only if it changes: long kernels have thousands of names."""
     return live if names <= live else live | names

@@ -1,12 +1,12 @@
-"""Whether a program has a loop with enough to do for several threads, told from sizes of a call.
+"""Profitability of multithreading: does a program have a loop with enough work for several threads?
 
-What a loop does (`cost_model.py`) is an expression of sizes.  Taken back to the sizes of the
-arguments it is, roughly, a polynomial of them: what is subtracted is left out, of a choice between
-two sizes one is taken, and a loop around it counts with the middle of its range.  Loops whose sizes
-only running tells do not count.
+The work of a loop (`cost_model.py`) is an expression of sizes.  In terms of the argument sizes it
+is approximately a polynomial.  The approximation drops negative terms, takes one operand of a
+select between two sizes, and takes the middle of the range for the variable of an enclosing loop.
+Loops whose work is known only at run time do not count.
 
-The answer depends on the sizes of a call and on nothing else, and code is valid for sizes with the
-same answer: which code runs never depends on the calls before.
+The decision depends only on the argument sizes of a call.  Guards restrict the compiled code to
+sizes with the same decision, so which code runs never depends on earlier calls.
 """
 
 from __future__ import annotations
@@ -22,37 +22,44 @@ from .cost_model import work
 from .liveness import defs
 from .single_assignment import single_definitions
 
-# What one loop must have to do, in additions: below a millisecond or so, arrays that go from the
-# cache of one core to that of another cost what a second core gains.
+# The least work of a loop for which threads are profitable, in additions.  Below a millisecond or
+# so, moving arrays from the cache of one core to that of another costs what a second core gains.
 WORTH = 1 << 22
-# Beside products of matrices it is more: those run on one core, or have threads of their own, which
-# go on looking for work for a while.
+# The same for a program with matrix products.  It is higher because those run on one core, or have
+# threads of their own that spin for a while after a product.
 BESIDE_PRODUCTS = 1 << 24
 
-Amount = dict[Monomial, Fraction]
+# A polynomial of sizes: the coefficient of each monomial.
+WorkPolynomial = dict[Monomial, Fraction]
 
 
-def bound_in(body: list[L.Stmt]) -> int:
-    products = any(isinstance(s, L.Call) and s.function in L.PRODUCTS for s in L.walk(body))
+def min_parallel_work(body: list[L.Stmt]) -> int:
+    """The least work of a loop in this body for which threads are profitable."""
+    products = any(isinstance(s, L.Call) and s.function in L.GEMM_ROUTINES for s in L.walk(body))
     return BESIDE_PRODUCTS if products else WORTH
 
 
-def judged(amounts: Iterable[Amount], facts: Facts, bound: int = WORTH) -> tuple[bool, list[Guard]]:
-    """Whether one of the loops reaches a bound for the sizes at hand, and for which it is so."""
+def judged(
+    amounts: Iterable[WorkPolynomial], facts: Facts, bound: int = WORTH
+) -> tuple[bool, list[Guard]]:
+    """Whether the work of one of the loops reaches `bound` for the sizes of the call in `facts`.
+
+    Also returns the guards on sizes under which the decision is the same.
+    """
     if facts.sizes is None:
         return False, []
     known = facts.sizes | facts.ints
-    amounts = _largest(_canonical(a, facts) for a in amounts)
-    conditions = [_condition(a, bound) for a in amounts]
+    amounts = _without_dominated(_canonical(a, facts) for a in amounts)
+    conditions = [_integer_condition(a, bound) for a in amounts]
     for amount, least in conditions:
         if amount.substitute(known).const >= least.const:
             return True, [] if amount.is_const else [Guard("reaches", amount, least)]
     return False, [Guard("below", *c) for c in conditions if not c[0].is_const]
 
 
-def _canonical(amount: Amount, facts: Facts) -> Amount:
-    """With one name for sizes that are known to be equal."""
-    out: Amount = {}
+def _canonical(amount: WorkPolynomial, facts: Facts) -> WorkPolynomial:
+    """A polynomial with one symbol for all sizes that are equal according to `facts`."""
+    out: WorkPolynomial = {}
     for monomial, k in amount.items():
         factor, same = k, []
         for symbol in monomial:
@@ -67,35 +74,43 @@ def _canonical(amount: Amount, facts: Facts) -> Amount:
     return out
 
 
-def _largest(amounts: Iterable[Amount]) -> list[Amount]:
-    """Those that are not less than another, for sizes other than 0."""
-    out: list[Amount] = []
+def _without_dominated(amounts: Iterable[WorkPolynomial]) -> list[WorkPolynomial]:
+    """The polynomials that are not dominated by another one, for sizes other than 0."""
+    out: list[WorkPolynomial] = []
     for amount in amounts:
-        if not any(_within(amount, other) for other in out):
-            out = [other for other in out if not _within(other, amount)] + [amount]
+        if not any(_is_dominated(amount, other) for other in out):
+            out = [other for other in out if not _is_dominated(other, amount)] + [amount]
     return out
 
 
-def _within(small: Amount, large: Amount) -> bool:
-    room = dict(large)
+def _is_dominated(small: WorkPolynomial, large: WorkPolynomial) -> bool:
+    """True if `large` dominates `small` for all sizes of at least 1.
+
+    Each term of `small` is charged to a term of `large` that it divides and whose remaining
+    coefficient is large enough.
+    """
+    capacity = dict(large)
     for monomial, k in small.items():
         factors = Counter(monomial)
-        fits = [m for m, most in room.items() if most >= k and factors <= Counter(m)]
+        fits = [m for m, most in capacity.items() if most >= k and factors <= Counter(m)]
         if not fits:
             return False
-        room[fits[0]] -= k
+        capacity[fits[0]] -= k
     return True
 
 
-def _condition(amount: Amount, bound: int) -> tuple[Dim, Dim]:
-    """An amount and the bound for it, as whole numbers."""
+def _integer_condition(amount: WorkPolynomial, bound: int) -> tuple[Dim, Dim]:
+    """A polynomial and its bound, scaled to integer coefficients."""
     scale = math.lcm(*(k.denominator for k in amount.values()))
     terms = tuple(sorted((m, int(k * scale)) for m, k in amount.items() if m))
     return Dim(terms, int(amount.get((), 0) * scale)), Dim.of(bound * scale)
 
 
-class Amounts:
-    """`symbols` are the names of parameters in terms of which sizes are known."""
+class WorkEstimator:
+    """Converts the work of loops to polynomials of argument sizes.
+
+    `symbols` maps the names of parameters to those that `facts` uses for sizes.
+    """
 
     def __init__(self, body: list[L.Stmt], symbols: dict[str, str], facts: Facts) -> None:
         self.symbols = symbols
@@ -103,7 +118,7 @@ class Amounts:
         stmts = list(L.walk(body))
         times = Counter(name for s in stmts for name in defs(s))
         self.lets = single_definitions(stmts)
-        self.found: dict[tuple[str, ...], Amount | None] = {}
+        self.found: dict[tuple[str, ...], WorkPolynomial | None] = {}
         self.sizes = {
             s.name: s.sizes
             for s in stmts
@@ -112,9 +127,11 @@ class Amounts:
 
     def of(
         self, loop: L.Loop, count: L.Expr, around: tuple[L.Loop, ...], spent: L.Expr
-    ) -> Amount | None:
-        """What a loop inside others does, less what sharing it out costs; None if only running
-        tells, or if it is nothing."""
+    ) -> WorkPolynomial | None:
+        """The work of a loop enclosed by `around`, minus the cost `spent` of splitting it.
+
+        None if it is known only at run time, or if nothing is left.
+        """
         middle = {outer.var: outer for outer in around}
         whole = self._amount(work(loop, count), middle)
         cost = self._amount(spent, middle)
@@ -122,7 +139,11 @@ class Amounts:
             return None
         return _positive(_plus(whole, cost, -1)) or None
 
-    def _amount(self, e: L.Expr, middle: dict[str, L.Loop]) -> Amount | None:
+    def _amount(self, e: L.Expr, middle: dict[str, L.Loop]) -> WorkPolynomial | None:
+        """The polynomial of an integer expression.
+
+        The variables of the loops in `middle` count with the middle of their ranges.
+        """
         if isinstance(e, L.Lit):
             return {(): Fraction(e.value)} if e.value else {}
         if isinstance(e, L.Name):
@@ -132,8 +153,8 @@ class Amounts:
         if isinstance(e, L.Cast):
             return self._amount(e.x, middle)
         if isinstance(e, L.Select):
-            ways = [self._amount(x, middle) for x in (e.x, e.y)]
-            return next((way for way in ways if way), ways[0])
+            operands = [self._amount(x, middle) for x in (e.x, e.y)]
+            return next((amount for amount in operands if amount), operands[0])
         if isinstance(e, L.Apply) and e.function == "rt.trip_count":
             start, stop, step = e.args
             return self._amount(L.Bin("//", L.sub(stop, start), step, "int64"), middle)
@@ -151,7 +172,7 @@ class Amounts:
         by = right.get((), 0) if right.keys() <= {()} else 0
         return {m: k / by for m, k in left.items()} if e.op == "//" and by else None
 
-    def _name(self, name: str, middle: dict[str, L.Loop]) -> Amount | None:
+    def _name(self, name: str, middle: dict[str, L.Loop]) -> WorkPolynomial | None:
         if name in middle:
             loop = middle[name]
             around = {n: outer for n, outer in middle.items() if n != name}
@@ -164,26 +185,27 @@ class Amounts:
             return self.found[key]
         return self._symbol(self.symbols.get(name, ""))
 
-    def _size(self, size: L.Size, middle: dict[str, L.Loop]) -> Amount | None:
+    def _size(self, size: L.Size, middle: dict[str, L.Loop]) -> WorkPolynomial | None:
         if size.buffer in self.sizes:
             return self._amount(self.sizes[size.buffer][size.axis], middle)
         return self._symbol(f"{self.symbols.get(size.buffer, '')}.{size.axis}")
 
-    def _symbol(self, symbol: str) -> Amount | None:
+    def _symbol(self, symbol: str) -> WorkPolynomial | None:
         return {(symbol,): Fraction(1)} if symbol in self.known else None
 
 
-def _plus(a: Amount, b: Amount, sign: int) -> Amount:
+def _plus(a: WorkPolynomial, b: WorkPolynomial, sign: int) -> WorkPolynomial:
     out = dict(a)
     for monomial, k in b.items():
         out[monomial] = out.get(monomial, Fraction(0)) + sign * k
     return {m: k for m, k in out.items() if k}
 
 
-def _times(a: Amount, b: Amount) -> Amount:
+def _times(a: WorkPolynomial, b: WorkPolynomial) -> WorkPolynomial:
+    """The product; without negative terms if neither factor is a constant."""
     if a.keys() - {()} and b.keys() - {()}:
         a, b = _positive(a), _positive(b)
-    out: Amount = {}
+    out: WorkPolynomial = {}
     for m, k in a.items():
         for n, j in b.items():
             both = tuple(sorted(m + n))
@@ -191,5 +213,6 @@ def _times(a: Amount, b: Amount) -> Amount:
     return out
 
 
-def _positive(amount: Amount) -> Amount:
+def _positive(amount: WorkPolynomial) -> WorkPolynomial:
+    """A polynomial without its negative terms."""
     return {m: k for m, k in amount.items() if k > 0}

@@ -1,4 +1,4 @@
-"""Parameters of a lowered function: their names, dtypes and sizes."""
+"""Array parameters of a lowered function: dtypes, sizes and roles."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from ..loop_ir import nodes as L
 
 @record
 class Parameters:
-    """The arrays among the parameters: the dtype and the sizes of each; which are there to take
-    results; and which the caller sees changed even if the call fails."""
+    """The array parameters, by name.
+
+    `dtypes` and `sizes` describe each array.  `outs` are the out-buffers, which take results.
+    `escaping` are the arrays whose changes the caller sees even if the call fails.
+    """
 
     dtypes: dict[str, str]
     sizes: dict[str, tuple[L.Expr, ...]]

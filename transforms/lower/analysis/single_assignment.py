@@ -1,4 +1,4 @@
-"""Names that are assigned once, and expressions with such names replaced by their definitions."""
+"""Names with a single definition, and substitution of such names by their definitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from .liveness import defs, names_in
 
 
 def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Expr]:
-    """The integers that have one value wherever they are bound, by what they are made from."""
+    """The int64 names with one definition and one value wherever they are bound.
+
+    Maps each to its definition, in which such names are substituted already.
+    """
     times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(params)
     found: dict[str, L.Expr] = {}
@@ -22,21 +25,24 @@ def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Exp
 
 
 def resolve(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
-    """In terms of what integers are made from."""
+    """`e` with names substituted by their definitions in `integers`."""
     if isinstance(e, L.Name):
         return integers.get(e.name, e)
     if isinstance(e, (L.Lit, L.Size)):
         return e
 
-    def spelt(part: L.Expr) -> L.Expr | None:
+    def definition(part: L.Expr) -> L.Expr | None:
         return integers.get(part.name) if isinstance(part, L.Name) else None
 
-    return L.map_expr(e, spelt)
+    return L.map_expr(e, definition)
 
 
 def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bool:
-    """Whether an expression has the same value wherever its names are bound.  It may hold `calls`
-    beside those of NumPy's functions."""
+    """True if an expression has the same value wherever its names are bound.
+
+    It may contain calls of NumPy's functions and of those whose names start with one of `calls`.
+    Literals and names on their own do not count.
+    """
     for part in L.walk_expr(e):
         if isinstance(part, (L.Load, L.Field)):
             return False
@@ -49,8 +55,11 @@ def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bo
 
 
 def single_definitions(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
-    """The integers that have one value in each iteration, as far as the loop's variable and
-    what was known before it tell."""
+    """The int64 names with a single definition in `stmts` that does not refer to the name itself.
+
+    In the body of a loop, such a name has one value in each iteration.  That value is a function of
+    the loop's variable and of what the definition reads.
+    """
     times = Counter(name for s in stmts for name in defs(s))
     return {
         s.name: s.expr
@@ -60,25 +69,28 @@ def single_definitions(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
     }
 
 
-def resolve_all(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
-    """What a number that is `settled` stands for; another as it is."""
+def resolve_name(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
+    """The definition of `e` in `known`, if `e` is a name that has one; otherwise `e`."""
     return known.get(e.name, e) if isinstance(e, L.Name) else e
 
 
 def value_before_loop(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
-    """An integer by what is known before the loop that binds the names `bound`."""
+    """`e` in terms of values available before the loop that defines the names `bound`, or None.
 
-    def spelt(part: L.Expr) -> L.Expr | None:
+    The result must also be safe to evaluate where the loop does not run.
+    """
+
+    def definition(part: L.Expr) -> L.Expr | None:
         if isinstance(part, L.Name) and part.name in bound and part.name in known:
-            return L.map_expr(known[part.name], spelt)
+            return L.map_expr(known[part.name], definition)
         return None
 
-    e = L.map_expr(e, spelt)
-    return e if all(map(_is_harmless, L.walk_expr(e))) and not names_in([e]) & bound else None
+    e = L.map_expr(e, definition)
+    return e if all(map(_is_speculatable, L.walk_expr(e))) and not names_in([e]) & bound else None
 
 
-def _is_harmless(e: L.Expr) -> bool:
-    """Can be computed even where the program does not, and is the same then."""
+def _is_speculatable(e: L.Expr) -> bool:
+    """True if a node is safe to execute speculatively: it cannot fail and reads no memory."""
     if isinstance(e, L.Bin):
         return e.op not in ("/", "//", "%", "**", "<<", ">>")
     return isinstance(e, (L.Lit, L.Name, L.Size, L.Un, L.Select, L.Cast))

@@ -1,8 +1,8 @@
-"""Numbers that a loop keeps for a later one, on loop-level IR.
+"""Scalars that a loop stores in a buffer for a later loop, on loop-level IR.
 
 for i in range(n):
     …
-    t[i] = k            k is t[i] from here on, whoever reads it
+    t[i] = k            from here on, every load of t[i] yields k
 …
 for i in range(n):
     … t[i] …
@@ -11,29 +11,33 @@ for i in range(n):
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from .buffer_uses import Uses, level_of, survey
+from .buffer_uses import Uses, depth_in_path, survey
 
 
 def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
-    """The assignments, by identity, of names to elements of buffers that are written by nothing
-    else, and read only when all is written; with the variables of the loops in which each
-    comes to another element, if its index tells them apart."""
+    """The stores of a name that are the only write to their buffer, by identity.
+
+    All loads of the buffer must follow the statement that contains the store.  Each store is mapped
+    to the variables of the loops between the allocation and the store.  The store writes a
+    different element in each of their iterations only if its index distinguishes them.
+    """
     found: dict[int, tuple[str, ...]] = {}
     for name, use in survey(body).items():
-        put, loops = _written(name, use)
+        put, loops = _only_store(name, use)
         if put is not None:
             found[id(put)] = loops
     return found
 
 
-def _written(name: str, use: Uses) -> tuple[L.Store | None, tuple[str, ...]]:
+def _only_store(name: str, use: Uses) -> tuple[L.Store | None, tuple[str, ...]]:
+    """The only store to a buffer and the variables of its loops, or (None, ()) if not as above."""
     if use.odd or len(use.allocs) != 1:
         return None, ()
     block, _ = use.allocs[0]
-    puts: list[tuple[L.Store, int, tuple[str, ...]]] = []
+    stores: list[tuple[L.Store, int, tuple[str, ...]]] = []
     reads: list[int] = []
     for path, _, plain in use.accesses:
-        level = level_of(path, block)
+        level = depth_in_path(path, block)
         if level is None:
             return None, ()
         stmts = [inside[position] for inside, position in path[level:]]
@@ -47,10 +51,10 @@ def _written(name: str, use: Uses) -> tuple[L.Store | None, tuple[str, ...]]:
             return None, ()
         assert isinstance(stmts[-1], L.Store)
         loops = tuple(s.var for s in stmts if isinstance(s, L.Loop))
-        puts.append((stmts[-1], path[level][1], loops))
-    if len(puts) != 1:
+        stores.append((stmts[-1], path[level][1], loops))
+    if len(stores) != 1:
         return None, ()
-    put, position, loops = puts[0]
+    put, position, loops = stores[0]
     simple = isinstance(put.expr, L.Name) and put.expr.dtype == use.allocs[0][1].dtype
     if not simple or any(read <= position for read in reads):
         return None, ()

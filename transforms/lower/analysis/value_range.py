@@ -1,12 +1,12 @@
-"""What is known of integers where they are read, on loop-level IR.
+"""Value-range analysis of integers at a program point, on loop-level IR.
 
-A loop's variable lies in the loop's range, and `j & 63` and `j % 64` between 0 and 63.  A number
-that is not negative is greater than what is left of it without one of its bits: in
+A loop's variable lies in the loop's range; `j & 63` and `j % 64` lie between 0 and 63.  Clearing a
+set bit of a non-negative integer gives a smaller non-negative integer.  In
 
     if c & 1 << j != 0:
         … c ^ 1 << j …
 
-the latter is less than c and not negative, if c is not negative.
+the latter is less than c and non-negative, if c is non-negative.
 """
 
 from __future__ import annotations
@@ -19,35 +19,41 @@ from ..ops.bit_shift import asked
 from .liveness import defs, names_in
 from .single_assignment import resolve
 
-# What an integer is made from is not written out if it is longer than this.
-LONG = 30
+# Definitions with more nodes than this are not substituted.
+MAX_DEFINITION_NODES = 30
 
 
-class Known:
-    """At one place.  Names count only if they are bound once, and earlier in this very round of all
-    loops around: so each stands for one number as long as it is known."""
+class ValueRanges:
+    """The facts that hold at one program point; `walk` moves the point through a body.
+
+    Only names with one definition count, and only if that was executed earlier in the current
+    iteration of all enclosing loops.  So a name has one value as long as facts about it are held.
+    """
 
     def __init__(self, body: list[L.Stmt], params: Iterable[str]) -> None:
         self.times = Counter(name for s in L.walk(body) for name in defs(s))
         self.times.update(params)
         self.integers: dict[str, L.Expr] = {}
-        self._bound = {name: None for name in params if self.times[name] == 1}
+        self._defined = {name: None for name in params if self.times[name] == 1}
+        # Exclusive upper bounds.
         self._ends: dict[str, L.Expr] = {}
-        self._positive: dict[str, None] = {}  # or zero
-        self._bits: dict[tuple[L.Expr, L.Expr], None] = {}
+        self._nonnegative: dict[str, None] = {}
+        # Pairs of an integer and a bit that is set in it.
+        self._set_bits: dict[tuple[L.Expr, L.Expr], None] = {}
 
-    # ---- what is asked
+    # ---- queries
 
     def spelt(self, e: L.Expr) -> L.Expr:
+        """`e` with names substituted by their definitions."""
         return resolve(e, self.integers)
 
     def is_fixed(self, e: L.Expr) -> bool:
-        """Has one value as long as anything here is known."""
+        """True if `e` has a single value as long as the current facts hold."""
         loads = any(isinstance(part, (L.Load, L.Field, L.Apply)) for part in L.walk_expr(e))
-        return not loads and all(name in self._bound for name in names_in([e]))
+        return not loads and all(name in self._defined for name in names_in([e]))
 
     def is_natural(self, e: L.Expr) -> bool:
-        """Certainly >= 0, of an integer spelt out."""
+        """True if e >= 0 is proven, for `e` with definitions substituted."""
         if e.dtype != "int64":
             return False
         if isinstance(e, L.Lit):
@@ -55,7 +61,7 @@ class Known:
         if isinstance(e, L.Size):
             return True
         if isinstance(e, L.Name):
-            return e.name in self._positive
+            return e.name in self._nonnegative
         whole = self.without_bit(e)
         if whole is not None:
             return self.is_natural(whole)
@@ -69,7 +75,7 @@ class Known:
         return any(sides) if e.op == "&" else e.op in ("|", "^") and all(sides)
 
     def is_below(self, e: L.Expr, end: L.Expr) -> bool:
-        """Certainly e < end, of integers spelt out."""
+        """True if e < end is proven, for operands with definitions substituted."""
         if isinstance(end, L.Lit):
             most = self.most(e)
             return most is not None and most < end.value
@@ -79,7 +85,7 @@ class Known:
         return whole is not None and self.is_natural(whole) and self.is_below(whole, end)
 
     def most(self, e: L.Expr) -> int | None:
-        """A number that an integer spelt out certainly does not exceed."""
+        """A proven inclusive upper bound of `e`, with definitions substituted, or None."""
         if isinstance(e, L.Lit):
             return e.value
         if isinstance(e, L.Name):
@@ -94,13 +100,13 @@ class Known:
             return e.right.value - 1
         if e.op == "-" and isinstance(e.left, L.Lit) and e.left.value >= 0:
             return e.left.value if self.is_natural(e.right) else None
-        # What is common with a natural number is no greater than it.
+        # x & y <= y for non-negative y.
         natural = [side for side in (e.left, e.right) if e.op == "&" and self.is_natural(side)]
         found = [most for side in natural if (most := self.most(side)) is not None]
         return min(found, default=None)
 
     def never(self, cond: L.Expr) -> bool:
-        """Certainly does not hold."""
+        """True if a condition is proven false."""
         if isinstance(cond, L.Lit):
             return not cond.value
         if not isinstance(cond, L.Bin):
@@ -115,76 +121,80 @@ class Known:
         return cond.op == ">=" and self.is_below(left, right)
 
     def without_bit(self, e: L.Expr) -> L.Expr | None:
-        """The number of which `e`, spelt out, is all but one of its bits.  If it is natural, it is
-        the greater of the two."""
-        if isinstance(e, L.Bin) and e.op in ("^", "-") and (e.left, e.right) in self._bits:
+        """The integer n, if `e`, with definitions substituted, is n with one set bit cleared.
+
+        If n is non-negative, then 0 <= e < n.
+        """
+        if isinstance(e, L.Bin) and e.op in ("^", "-") and (e.left, e.right) in self._set_bits:
             return e.left
         return None
 
-    # ---- what is found out
+    # ---- facts
 
     def after(self, stmt: L.Stmt) -> None:
+        """Add the facts that hold after a statement."""
         names = [name for name in defs(stmt) if self.times[name] == 1]
         if isinstance(stmt, L.Let) and names and stmt.expr.dtype == "int64":
             whole = self.spelt(stmt.expr)
-            if self.is_fixed(whole) and len(L.walk_expr(whole)) <= LONG:
+            if self.is_fixed(whole) and len(L.walk_expr(whole)) <= MAX_DEFINITION_NODES:
                 self.integers[stmt.name] = whole
         if not isinstance(stmt, L.Loop):
-            self._bound.update(dict.fromkeys(names))
+            self._defined.update(dict.fromkeys(names))
 
-    def in_round(self, loop: L.Loop) -> None:
+    def enter_loop(self, loop: L.Loop) -> None:
+        """Add the facts about a loop's variable that hold in its body."""
         if self.times[loop.var] != 1:
             return
-        self._bound[loop.var] = None
+        self._defined[loop.var] = None
         span = L.span(loop)
         if span is None:
             return
         least, end = map(self.spelt, span)
         if self.is_natural(least):
-            self._positive[loop.var] = None
+            self._nonnegative[loop.var] = None
         if self.is_fixed(end):
             self._ends[loop.var] = end
 
-    def given(self, cond: L.Expr) -> None:
-        """Where a condition holds."""
+    def assume(self, cond: L.Expr) -> None:
+        """Add the facts that hold where a condition is true."""
         if not isinstance(cond, L.Bin):
             return
         if cond.op == "and":
-            self.given(cond.left)
-            self.given(cond.right)
+            self.assume(cond.left)
+            self.assume(cond.right)
         elif cond.op == "!=" and L.is_lit(cond.right, 0):
             whole = self.spelt(cond.left)
             if isinstance(whole, L.Bin) and whole.op == "&" and self.is_fixed(whole):
-                for number, bit in ((whole.left, whole.right), (whole.right, whole.left)):
+                for integer, bit in ((whole.left, whole.right), (whole.right, whole.left)):
                     if _is_bit(bit):
-                        self._bits[number, bit] = None
+                        self._set_bits[integer, bit] = None
 
-    # ---- blocks
+    # ---- traversal
 
     def walk(self, body: list[L.Stmt]) -> Iterator[L.Stmt]:
-        """The statements of a block and those inside, each when all is known that is before it."""
+        """The statements of a block and its nested blocks, each while the facts before it hold."""
         for stmt in body:
             yield stmt
             for block in L.blocks_of(stmt):
-                kept = [len(facts) for facts in self._facts()]
+                counts = [len(facts) for facts in self._facts()]
                 if isinstance(stmt, L.Loop):
-                    self.in_round(stmt)
+                    self.enter_loop(stmt)
                 elif isinstance(stmt, L.If) and block is stmt.then:
-                    self.given(stmt.cond)
+                    self.assume(stmt.cond)
                 yield from self.walk(block)
-                for facts, count in zip(self._facts(), kept):
+                for facts, count in zip(self._facts(), counts):
                     while len(facts) > count:
                         facts.popitem()
             self.after(stmt)
 
     def _facts(self) -> tuple[dict, ...]:
-        return self.integers, self._bound, self._ends, self._positive, self._bits
+        return self.integers, self._defined, self._ends, self._nonnegative, self._set_bits
 
 
 def _is_bit(e: L.Expr) -> bool:
-    """No more than one bit is set."""
+    """True if at most one bit of `e` is set."""
     if (shift := asked(e)) is not None:
-        e = shift[1]  # or 0
+        e = shift[1]  # or 0, if the shift amount is out of range
     if isinstance(e, L.Lit):
         return e.value > 0 and e.value & (e.value - 1) == 0
     return isinstance(e, L.Bin) and e.op == "<<" and L.is_lit(e.left, 1) and e.dtype == "int64"

@@ -1,8 +1,8 @@
-"""What is zero if some number is, on loop-level IR.
+"""Which expressions are zero if a given scalar is zero, on loop-level IR.
 
-Zero times infinity is not nothing: what a zero is multiplied by must be computed, without
-division, from truth values and from arrays that are only read.  Where none of their elements is
-large, infinite or no number, the product is zero.
+Zero times infinity or NaN is not zero.  So the other factor of a product must be computed, without
+division, from booleans and from arrays that are only read.  Where no element of those arrays is
+large, infinite or NaN, the product is zero.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from collections.abc import Callable, Iterable, Sequence
 from ...ir.lazy import lazy
 from ..analysis.alias import MayAlias
 from ..loop_ir import nodes as L
-from .footprint import changed_by
+from .footprint import may_modify
 from .liveness import defs, names_in, uses
 from .parameters import Parameters
 
-# Products of so many numbers,
-FACTORS = 4
-# none of them larger than this, do not overflow, nor do some sums of them.
-LIMITS = {"float32": 1e6, "float64": 1e50}
+# The most factors in a product.
+MAX_FACTORS = 4
+# The largest magnitude of a factor.  Products of `MAX_FACTORS` such factors do not overflow, nor do
+# sums of some such products.
+MAX_MAGNITUDE = {"float32": 1e6, "float64": 1e50}
 
 
-class Numbers:
-    """`known` are the numbers that are set once, by what they are set to, and not `given` as
-    parameters; `ranks` are those of the arrays that are only read."""
+class ScalarDefinitions:
+    """Scalar definitions and read-only arrays of a function body.
+
+    `known` maps the scalars with a single definition to it; those `given` as parameters are left
+    out.  `ranks` are the ranks of the array parameters that are only read.
+    """
 
     def __init__(
         self, body: list[L.Stmt], given: Sequence[str], params: Parameters, may_alias: MayAlias
@@ -37,7 +41,7 @@ class Numbers:
         later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
         self.known: dict[str, L.Expr] = {}
         for s in stmts:
-            # What is computed from numbers that are set further down is of an earlier round.
+            # A use of a scalar that is defined further down reads the previous iteration's value.
             if isinstance(s, L.Let) and times[s.name] == 1:
                 if not names_in([s.expr]) & later:
                     self.known[s.name] = s.expr
@@ -47,19 +51,21 @@ class Numbers:
 
     @lazy
     def read(self) -> Counter[str]:
+        """The number of statements that read each name."""
         return Counter(name for s in self.stmts for name in uses(s))
 
     @lazy
     def ranks(self) -> dict[str, int]:
-        changed = {name for s in self.stmts for name in changed_by(s)}
+        """The ranks of the float32 and float64 array parameters that nothing may write to."""
+        changed = {name for s in self.stmts for name in may_modify(s)}
         return {
             name: len(self.params.sizes[name])
             for name, dtype in self.params.dtypes.items()
-            if dtype in LIMITS and not any(self.may_alias(name, other) for other in changed)
+            if dtype in MAX_MAGNITUDE and not any(self.may_alias(name, other) for other in changed)
         }
 
     def names(self, exprs: Iterable[L.Expr]) -> set[str]:
-        """Those that numbers are computed from, with what is known of them."""
+        """All names that expressions are computed from, through definitions in `known`."""
         names: set[str] = set()
         todo = list(exprs)
         while todo:
@@ -70,8 +76,11 @@ class Numbers:
         return names
 
     def is_truth(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
-        """A truth value as a number, a sum or a part of such; not what is made of itself, as the
-        sums of a loop are, `within` whose definition we are."""
+        """True for a boolean cast to a number, a sum of such, or a literal multiple of such.
+
+        A recurrence, as of a running sum, is excluded: `within` are the names whose definitions are
+        being expanded.
+        """
         if isinstance(e, L.Name):
             if e.name in within or e.name not in self.known:
                 return False
@@ -92,8 +101,11 @@ class Numbers:
         zero: L.Expr | Callable[[L.Expr], bool],
         small: frozenset[str] = frozenset(),
     ) -> set[str] | None:
-        """The arrays that must hold nothing large, nor may the numbers in `small` be, for all of
-        the expressions to be zero if `zero` is, or what it says is; None if they may not be."""
+        """The arrays that must hold no large elements for all `exprs` to be zero if `zero` is zero.
+
+        `zero` is an expression, or a predicate for the expressions that are zero.  The scalars in
+        `small` are required to be small, too.  None if the expressions may be nonzero.
+        """
         is_zero = zero if callable(zero) else lambda e: e == zero
         arrays: set[str] = set()
         every = all(self._vanishes(e, is_zero, arrays, small) for e in exprs)
@@ -106,6 +118,7 @@ class Numbers:
         arrays: set[str],
         small: frozenset[str],
     ) -> bool:
+        """True if `e` is zero under these assumptions; adds the arrays it relies on to `arrays`."""
         if is_zero(e):
             return True
         if isinstance(e, L.Name):
@@ -123,17 +136,20 @@ class Numbers:
             for x, y in ((e.left, e.right), (e.right, e.left)):
                 needed: set[str] = set()
                 if self._vanishes(x, is_zero, needed, small):
-                    if self._factors(y, needed, small) <= FACTORS:
+                    if self._factors(y, needed, small) <= MAX_FACTORS:
                         arrays |= needed
                         return True
         return False
 
     def _factors(self, e: L.Expr, arrays: set[str], small: frozenset[str]) -> int:
-        """How many numbers it is a product of, or a sum of such products; many, if it is made of
-        others than those in arrays that are only read, truth values and `small` ones."""
+        """The number of factors in `e`: for a sum, the most in any term.
+
+        It is `MAX_FACTORS` + 1 if `e` has operands other than literals, elements of read-only
+        arrays, booleans and `small` scalars.  Adds those arrays to `arrays`.
+        """
         if isinstance(e, L.Lit):
-            fits = isinstance(e.value, (int, float)) and abs(e.value) <= LIMITS["float32"]
-            return 1 if fits else FACTORS + 1
+            fits = isinstance(e.value, (int, float)) and abs(e.value) <= MAX_MAGNITUDE["float32"]
+            return 1 if fits else MAX_FACTORS + 1
         if isinstance(e, L.Load) and e.buffer in self.ranks:
             arrays.add(e.buffer)
             return 1
@@ -148,11 +164,14 @@ class Numbers:
         if isinstance(e, L.Bin) and e.op in ("+", "-", "*"):
             left, right = (self._factors(x, arrays, small) for x in (e.left, e.right))
             return left + right if e.op == "*" else max(left, right)
-        return FACTORS + 1
+        return MAX_FACTORS + 1
 
 
 def keeps_zero(e: L.Expr, load: L.Load) -> bool:
-    """The value is 0 where the element is: its multiple by finite numbers, or a sum of those."""
+    """True if `e` is zero where the element `load` is zero.
+
+    It is a multiple of the element by finite nonzero constants, or a sum of such multiples.
+    """
     if e == load:
         return load.dtype in ("float32", "float64")
     if isinstance(e, L.Un) and e.op == "-":

@@ -1,7 +1,8 @@
-"""Indices that are sums of loop variables times fixed numbers: `2 * i + k`.
+"""Affine integer arrays: elements are affine functions of the index, such as `2 * i + k`.
 
-An array of such integers, as `np.arange(n)[:, None] * 2 + np.arange(3)`, is never made: each of its
-elements costs less to compute than to load, and its least and greatest are known without looking.
+Such an array, for example `np.arange(n)[:, None] * 2 + np.arange(3)`, is never materialised:
+computing an element costs less than loading it.  Its minimum and maximum follow from the
+coefficients, so no element needs to be read for a bounds check.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from ...ir.record import record
 from ..loop_ir import nodes as L
 from .lazy_array import Emitter, Value
 
-# What an integer that is the same in every round of a loop may consist of.
-_FIXED = (L.Lit, L.Name, L.Size)
+# Leaf expressions that are loop-invariant.
+_INVARIANT_LEAVES = (L.Lit, L.Name, L.Size)
 
 
 @record(frozen=True)
 class Affine:
-    """start + steps[0] * index[0] + steps[1] * index[1] + …"""
+    """The affine function start + steps[0] * index[0] + steps[1] * index[1] + …"""
 
     start: L.Expr
     steps: tuple[L.Expr, ...]
@@ -31,7 +32,10 @@ class Affine:
 
 
 def element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | None:
-    """What one element of `v` is at an index of these names; None if it takes statements."""
+    """One element of `v` as an expression, and the symbolic index names in it.
+
+    None if computing the element emits statements.
+    """
     index = tuple(L.Name(f"?{k}") for k in range(v.ndim))
     with emitter.into([]) as scratch:
         e = v.at(emitter, index)
@@ -39,7 +43,7 @@ def element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | N
 
 
 def integers(emitter: Emitter, v: Value) -> Affine | None:
-    """How the elements of an array of int64 follow from their index, if they do."""
+    """The elements of a virtual int64 array as an affine function of the index, else None."""
     if v.dtype != "int64" or v.memory is not None:
         return None
     found = element(emitter, v)
@@ -47,10 +51,10 @@ def integers(emitter: Emitter, v: Value) -> Affine | None:
 
 
 def affine(e: L.Expr, names: Sequence[L.Name]) -> Affine | None:
-    """`e` as a function of the variables `names`."""
+    """`e` as an affine function of the variables `names`; None if it is not affine."""
     if e in names:
         return Affine(L.ZERO, tuple(L.ONE if n == e else L.ZERO for n in names))
-    if isinstance(e, _FIXED):
+    if isinstance(e, _INVARIANT_LEAVES):
         return Affine(e, (L.ZERO,) * len(names))
     if isinstance(e, L.Un) and e.op == "-":
         x = affine(e.x, names)
@@ -65,10 +69,11 @@ def affine(e: L.Expr, names: Sequence[L.Name]) -> Affine | None:
             if all(L.is_lit(s, 0) for s in b.steps):
                 return _map(a, lambda s, k=b.start: L.mul(s, k))
         return None
-    join = L.add if e.op == "+" else L.sub
-    steps = tuple(join(s, t) for s, t in zip(x.steps, y.steps, strict=True))
-    return Affine(join(x.start, y.start), steps)
+    combine = L.add if e.op == "+" else L.sub
+    steps = tuple(combine(s, t) for s, t in zip(x.steps, y.steps, strict=True))
+    return Affine(combine(x.start, y.start), steps)
 
 
 def _map(x: Affine, f: Callable[[L.Expr], L.Expr]) -> Affine:
+    """`x` with `f` applied to the start and to every step."""
     return Affine(f(x.start), tuple(map(f, x.steps)))

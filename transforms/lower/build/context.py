@@ -1,7 +1,8 @@
-"""The state of lowering one function, and how values are read, bound and materialised.
+"""The state of lowering one function: reading operands, binding results, materialising arrays.
 
-Handlers (`@handles("sum", …)`) turn one operation into a `Value`; `Context.assign` decides
-whether it stays virtual or is computed into the target's variable.
+A handler (`@handles("sum", …)`) lowers one operation of the IR to a `Value`.  `Context.assign`
+decides whether the value stays virtual, and is fused into its reader, or is computed into the
+target's variable.
 """
 
 from __future__ import annotations
@@ -14,25 +15,27 @@ from ...ir.errors import UnsupportedError
 from ...ir.quote import file_name
 from ...ir.record import field, record, replace
 from ...ir.symbolic_dims import Dim, Facts
-from ...rules.axes_and_sizes import LARGEST, TOO_LARGE
+from ...rules.axes_and_sizes import MAX_ELEMENTS, TOO_LARGE_MESSAGE
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
 from .lazy_array import Emitter, Value, buffer_value, put, scalar_value
 from .producer_fusion import Usage, writes
-from .symbolic_range import Proven, Ranges
+from .symbolic_range import Ranges, RefinedFacts
 
 Handler = Callable[["Context", nodes.Assign], Value]
 HANDLERS: dict[str, Handler] = {}
 
-NEGATIVE = "negative dimensions are not allowed"
+NEGATIVE_SIZE = "negative dimensions are not allowed"
 
-# A virtual value up to this cost may be computed once per reader.
-CHEAP = 0
-# A scalar expression beyond this cost gets a name.
-LONG = 12
+# Maximum cost of a virtual value that may be recomputed by every reader.
+MAX_RECOMPUTE_COST = 0
+# Maximum cost of a scalar expression that may be inlined into its reader.
+MAX_INLINE_COST = 12
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Decorator that registers a handler for the operations `names`."""
+
     def declare(handler: Handler) -> Handler:
         for name in names:
             assert name not in HANDLERS, name
@@ -44,16 +47,28 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 @record
 class Failures:
-    """Errors whose message holds run-time values: the texts between them, by site."""
+    """Failure sites: errors whose message contains run-time values.
+
+    A site holds the exception's name and the message's constant parts, with None (or a format
+    specification) in place of each run-time value.
+    """
 
     sites: list[tuple[str, tuple[str | None, ...]]] = field(default_factory=list)
 
     def site(self, exception: str, parts: tuple[str | None, ...]) -> int:
+        """Register a failure site; its index."""
         self.sites.append((exception, parts))
         return len(self.sites) - 1
 
 
 class Context:
+    """State of lowering one function.
+
+    `env` holds the virtual values by IR name.  `usage` and `element_reads` are the liveness
+    analyses.  `ranges` and `facts` prove sizes and indices at the current statement.  `emitter`
+    receives the loop IR.
+    """
+
     def __init__(
         self,
         function: nodes.Function,
@@ -67,37 +82,41 @@ class Context:
         self.usage = Usage(function)
         self.element_reads = Usage(function, elements=True)
         self.ranges = Ranges(facts)
-        self.facts = Proven(facts, self.ranges)
+        self.facts = RefinedFacts(facts, self.ranges)
         self.env: dict[str, Value] = {}
         self.strided = _strided(function)
         self.param_names = {p.name for p in function.params}
         self.names: dict[tuple[str, object], str] = {}
         self.variables: dict[str, str] = {}  # IR variables by their Python names
-        self.spelt: set[str] = set()
+        self.claimed_names: set[str] = set()
         self.bindings = _bindings(function)
-        # IR names keep their spelling; whatever the lowering invents goes around them.
+        # IR names are kept.  Names that the lowering creates avoid them.
         self.emitter = Emitter(_names(function))
-        # Indices known to be in range here: (index, size) -> what to index with.
+        # Bounds checks available here: (index, size) -> the checked, wrapped index expression.
         self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
-        # Steps of the forward loops, by the counters of reverse loops whose start may be extreme.
+        # Reverse loops whose start may be close to the limits of int64: counter -> step of the
+        # forward loop.
         self.far_starts: dict[str, int] = {}
-        # The shape each variable had when it was last read.
+        # The shape of each variable at its last read.
         self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}
-        self.stack: L.Expr = L.ZERO  # how far it reaches, where functions are called
+        self.stack: L.Expr = L.ZERO  # the stack limit, in functions that contain calls
         self.known_sizes = self._known_sizes()
         self.origin: nodes.Origin | None = None
         self.at: tuple[nodes.Block, int] = (function.body, 0)
         self.line = 0
 
-    # ---- names and places
+    # ---- names and source locations
 
     def python_name(self, var: nodes.Var) -> str:
-        """The Python variable for an IR variable; versions of other types get their own."""
+        """The Python variable for an IR variable.
+
+        Versions of the variable with another type get a variable of their own.
+        """
         key = (var.name, _signature(var.type))
         if key not in self.names:
-            clash = var.name in self.spelt or var.name in _AWKWARD
-            self.spelt.add(var.name)
+            clash = var.name in self.claimed_names or var.name in _USED_BY_GENERATED_CODE
+            self.claimed_names.add(var.name)
             name = var.name.replace(".", "_")
             self.names[key] = self.emitter.new_name(name) if clash or name != var.name else name
             self.variables[self.names[key]] = var.name
@@ -106,7 +125,7 @@ class Context:
         return self.names[key]
 
     def where(self, quoted: bool = True) -> str:
-        """ " (model.py:12: x[i + 1])", to end an error message with."""
+        """The source location as a suffix of an error message: " (model.py:12: x[i + 1])"."""
         if self.origin is None:
             return ""
         span = self.origin.span
@@ -114,32 +133,35 @@ class Context:
         return f" ({file_name(span.file)}:{span.line}{': ' + text if text else ''})"
 
     def _text(self, span: nodes.Span) -> str:
+        """The first line of the source text of `span`; empty if the source is not available."""
         source = self.function.source
         if source is None or source.file != span.file:
             return ""
         return " ".join(source.text(span).split("\n")[0].split()).rstrip(":")
 
     def remark(self, origin: nodes.Origin | None) -> None:
-        """`# L12: s += x[i]`, where a new source line begins."""
+        """Emit the comment `# L12: s += x[i]` where the source line changes."""
         if origin is None or origin.stmt.line == self.line:
             return
         self.line = origin.stmt.line
         text = self._text(origin.stmt)
-        place = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
-        line = f"{place}{self.line}: {text}" if text else f"{place}{self.line}"
+        prefix = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
+        line = f"{prefix}{self.line}: {text}" if text else f"{prefix}{self.line}"
         self.emitter.add(L.Comment(line if len(line) <= 84 else line[:81] + "..."))
 
     def refuse(self, message: str, advice: str = "") -> UnsupportedError:
+        """An UnsupportedError at the current source location, to be raised by the caller."""
         span = self.origin.span if self.origin else None
         return UnsupportedError(message, span=span, advice=advice)
 
     def fresh_dim(self) -> Dim:
+        """A new symbolic size about which nothing is known."""
         return Dim.of("?" + self.emitter.new_name("dim"))
 
     # ---- reading operands
 
     def value(self, operand: nodes.Operand) -> Value:
-        """An operand as a value; a scalar has rank 0."""
+        """The value of an operand.  A scalar is a value of rank 0."""
         if isinstance(operand, nodes.Const):
             dtype = operand.type.dtype
             return scalar_value(L.Lit(operand.value, dtype))
@@ -162,7 +184,7 @@ class Context:
         raise self.refuse(f"{type(type_).__name__} is no array")
 
     def sizes(self, v: Value) -> tuple[L.Expr, ...]:
-        """The sizes of a buffer, each by the name that all arrays of that size share."""
+        """The sizes of a buffer in canonical form: a constant, or one name per distinct size."""
         found = []
         for dim, size in zip(v.dims, v.sizes, strict=True):
             dim = self.facts.canonical(dim)
@@ -171,15 +193,16 @@ class Context:
         return tuple(found)
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
-        """The sizes of a variable's contiguous memory; None if it may be strided."""
+        """The symbolic shape of a variable's contiguous buffer; None if it may be strided."""
         name = self.variables.get(python)
         return None if name is None or name in self.strided else self.shapes.get(name)
 
     def is_contiguous(self, python: str) -> bool:
-        """Whether a buffer lies in memory in C order."""
+        """True if a buffer is C-contiguous."""
         return self.variables.get(python) not in self.strided
 
     def size_of_buffer(self, python: str, axis: int) -> L.Expr:
+        """The size of one axis of a buffer, as a constant or a name if there is one."""
         dims = self.dims_of_buffer(python)
         dim = self.facts.canonical(dims[axis]) if dims else None
         if dim is not None and dim.is_const:
@@ -188,7 +211,7 @@ class Context:
         return self.emitter.known(size) or size
 
     def _known_sizes(self) -> dict[Dim, L.Expr]:
-        """Sizes that can be read off parameters at any time."""
+        """Symbolic sizes that are available from parameters throughout the function."""
         bound = {n for s in self.function.body for n, memory in writes(s) if not memory}
         found: dict[Dim, L.Expr] = {}
         for p in self.function.params:
@@ -199,29 +222,29 @@ class Context:
                 for k, dim in enumerate(p.type.shape):
                     found.setdefault(self.facts.canonical(dim), L.Size(name, k))
             elif isinstance(p.type, nodes.Scalar) and p.type.value is not None:
-                # An array can have this size only if the number is not negative.
+                # An array can have this size only if the integer is not negative.
                 found.setdefault(self.facts.canonical(p.type.value), L.Name(name))
         return {d: e for d, e in found.items() if not d.is_const}
 
     def ready(self, operand: nodes.Operand) -> Value:
-        """As `value`, but a scalar is computed now, so that a loop can use it cheaply."""
+        """As `value`, but a scalar is evaluated here, so that a loop reads it as an invariant."""
         v = self.value(operand)
         if v.ndim or v.memory is not None:
             return v
         return scalar_value(self.emitter.let(v.at(self.emitter, ())), v.reads)
 
     def scalar(self, operand: nodes.Operand) -> L.Expr:
-        """A scalar (or 0-d array) as an expression."""
+        """The expression of a scalar or 0-d array."""
         v = self.value(operand)
         assert v.ndim == 0, operand
         return v.at(self.emitter, ())
 
     def integer(self, operand: nodes.Operand) -> L.Expr:
-        """An int64 that is cheap to write twice."""
+        """An int64 operand as a simple expression (a name or a literal), free to duplicate."""
         return self.emitter.let(cast(self.scalar(operand), "int64"))
 
     def known(self, operand: nodes.Operand) -> Dim | None:
-        """The symbolic value of an integer operand, as far as it is known here."""
+        """The symbolic value of an integer operand; None if there is none."""
         type_ = operand.type
         if isinstance(operand, nodes.Const) and isinstance(operand.value, int):
             return Dim.of(int(operand.value))
@@ -229,69 +252,82 @@ class Context:
         return None if value is None else self.facts.canonical(value)
 
     def shape(self, operands: Sequence[nodes.Operand]) -> tuple[L.Expr, ...]:
-        """The sizes that a program gives an array: none is negative, and their product, which
-        allocation, loops and the positions of elements rely on, does not overflow."""
+        """The sizes of a shape that the program gives, with run-time checks where needed.
+
+        No size may be negative, and their product may not overflow: allocation, loops and element
+        offsets rely on both.
+        """
         sizes = tuple(map(self.integer, operands))
         values = [self.known(a) for a in operands]
         ranges = self.ranges
         for size, value in zip(sizes, values, strict=True):
             if not (ranges.exact_if_natural(value) and ranges.nonnegative(value)):
                 bad = L.compare("<", size, L.ZERO)
-                self.emitter.check(bad, "ValueError", NEGATIVE + self.where())
+                self.emitter.check(bad, "ValueError", NEGATIVE_SIZE + self.where())
         if not all(map(ranges.moderate, values)):
             self.limit(sizes)
         return sizes
 
     def limit(self, sizes: Sequence[L.Expr]) -> None:
-        """Refuses more elements than an array can have.  As in NumPy, no axis is longer for another
-        that is empty: a loop along it would not end."""
+        """Emit a check against more elements than an array can have.
+
+        As in NumPy, an empty axis counts as 1 in the product.  Otherwise another axis could have
+        any size, and a loop along it would not end in practical time.
+        """
         counted = [s for s in sizes if not L.is_lit(s, 1)]
-        total, most = counted[0], L.lit(LARGEST)
-        if len(counted) > 1:  # as a float, which does not wrap
+        total, most = counted[0], L.lit(MAX_ELEMENTS)
+        if len(counted) > 1:  # in float64, which does not wrap around
             most = cast(most, "float64")
             total = L.Lit(1.0, "float64")
             for size in counted:
                 some = L.select(L.compare(">", size, L.ZERO), size, L.ONE)
                 total = L.Bin("*", total, cast(some, "float64"), "float64")
-        self.emitter.check(L.compare(">", total, most), "ValueError", TOO_LARGE + self.where())
+        self.emitter.check(
+            L.compare(">", total, most), "ValueError", TOO_LARGE_MESSAGE + self.where()
+        )
 
     # ---- memory
 
     def materialise(self, v: Value, hint: str = "t") -> Value:
-        """`v` in a C-contiguous buffer; itself if it is one."""
+        """`v` in a C-contiguous buffer; `v` itself if it is one."""
         if v.is_buffer:
             return v
         return self.copied(v, hint)
 
     def copied(self, v: Value, hint: str = "t") -> Value:
+        """`v` computed into a new buffer."""
         name = self.emitter.new_name(hint)
         out = self.allocate(name, v.dtype, v.sizes, v.dims)
         self.fill(out, v)
         return out
 
     def cheap(self, v: Value, hint: str = "t") -> Value:
-        """`v` such that reading an element again costs a load at most."""
-        return v if v.cost <= CHEAP else self.copied(v, hint)
+        """`v`, materialised if reading an element costs more than a load."""
+        return v if v.cost <= MAX_RECOMPUTE_COST else self.copied(v, hint)
 
     def allocate(
         self, name: str, dtype: str, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
     ) -> Value:
+        """A new C-contiguous buffer, not initialised."""
         sizes = tuple(self.emitter.let(s, "n") for s in sizes)
         self.emitter.alloc(name, dtype, sizes)
         self.emitter.same_sizes(name, sizes)
         out = buffer_value(name, dtype, dims)
-        # The sizes at hand are simpler than those read back from the buffer.
+        # The given sizes are simpler expressions than those read back from the buffer.
         return replace(out, sizes=sizes)
 
     def fill(self, dest: Value, v: Value) -> None:
+        """Store all elements of `v` to `dest`, converted to its dtype."""
         with self.emitter.nest(dest.sizes) as index:
             put(self.emitter, dest, index, cast(v.at(self.emitter, index), dest.dtype))
 
     def dest(
         self, target: nodes.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
     ) -> Value:
-        """A fresh buffer for `target`, under its own name unless the operation still reads
-        the variable's old value."""
+        """A new buffer for `target`, or the out-buffer of the result.
+
+        It has the target's own name, unless the operation still reads the variable's old value.
+        """
         type_ = target.type
         assert isinstance(type_, nodes.Array), target
         name = self.python_name(target)
@@ -304,6 +340,7 @@ class Context:
     # ---- binding results
 
     def assign(self, block: nodes.Block, position: int, v: Value) -> None:
+        """Bind the target of the statement at `position` to `v`, virtual or materialised."""
         stmt = block[position]
         assert isinstance(stmt, nodes.Assign)
         target, name = stmt.target, stmt.target.name
@@ -318,9 +355,9 @@ class Context:
         self.store_variable(target, v)
 
     def store_variable(self, target: nodes.Var, v: Value) -> None:
-        """Computes `v` into the variable of `target`."""
+        """Materialise `v` in the variable of `target`."""
         python = self.python_name(target)
-        if target.name in v.reads and self._overwrite(target, v):
+        if target.name in v.reads and self._compute_in_place(target, v):
             self.env.pop(target.name, None)
             return
         self.forget(python)
@@ -333,9 +370,12 @@ class Context:
             self.emitter.add(L.Rebind(python, v.memory.name))
         self.env.pop(target.name, None)
 
-    def _overwrite(self, target: nodes.Var, v: Value) -> bool:
-        """`x = x * 2` in place, if nobody else holds x's buffer and no element is read after
-        it is written."""
+    def _compute_in_place(self, target: nodes.Var, v: Value) -> bool:
+        """Compute `x = x * 2` in place; False if that is not legal.
+
+        It is legal if no other variable shares x's buffer and each iteration reads only the
+        element that it writes.
+        """
         name, type_ = target.name, target.type
         assert isinstance(type_, nodes.Array)
         shape = self.shapes.get(name, ())
@@ -367,7 +407,7 @@ class Context:
         return True
 
     def forget(self, python: str) -> None:
-        """A Python variable changes: what was tested with it is open again."""
+        """Invalidate the cached checks and sizes that mention a Python variable."""
         self.emitter.forget_sizes(python)
         for i, n in list(self.tested):
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
@@ -378,21 +418,23 @@ class Context:
                     del found[name, size]
 
     def changes(self, name: str) -> None:
-        """An array of the IR becomes another one, or is written: what it selects is open again."""
+        """Invalidate the cached index arrays of an IR array that is rebound or written."""
         group = self.usage.sharing.get(name, {name})
         for found in self.emitter.found:
             for key in [k for k in found if k[0] in group]:
                 del found[key]
 
     def _stays_virtual(self, block: nodes.Block, position: int, v: Value) -> bool:
+        """True if `v` is fused into its readers: it is cheap, or it has a single reader."""
         if _owned(v):
             return False
         uses = self.usage.uses(block, position)
         if uses is None or uses.disturbed_by(v.reads):
             return False
-        return v.cost <= CHEAP or (uses.direct == 1 and not uses.nested)
+        return v.cost <= MAX_RECOMPUTE_COST or (uses.direct == 1 and not uses.nested)
 
     def _assign_scalar(self, block: nodes.Block, position: int, v: Value) -> None:
+        """Bind a scalar: inlined into its only reader, or as a variable."""
         stmt = block[position]
         assert isinstance(stmt, nodes.Assign)
         target = stmt.target
@@ -404,7 +446,7 @@ class Context:
             and not uses.nested
             and uses.direct == 1
             and not target.user
-            and v.cost <= LONG
+            and v.cost <= MAX_INLINE_COST
         )
         if inline or (uses is not None and isinstance(expr, L.Lit)):
             self.env[target.name] = replace(scalar_value(expr, v.reads), cost=v.cost)
@@ -412,7 +454,7 @@ class Context:
         self.set_scalar(target, expr)
 
     def adds_into(self, stmt: nodes.Assign) -> nodes.Store | None:
-        """The only reader of `stmt`, if that is a later `+=` to an array or a part of it."""
+        """The only reader of `stmt`, if it is a later `+=` to an array or a region of one."""
         block, position = self.at
         uses = self.usage.uses(block, position)
         if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
@@ -425,6 +467,7 @@ class Context:
         return None
 
     def set_scalar(self, target: nodes.Var, expr: L.Expr) -> None:
+        """Assign `expr` to the variable of `target`."""
         self.forget(self.python_name(target))
         self.emitter.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
@@ -436,11 +479,12 @@ def shape_of(v: nodes.Operand) -> tuple[Dim, ...]:
 
 
 def _owned(v: Value) -> bool:
-    """Lies in memory that the variable it is bound to may refer to."""
+    """True if `v` is a buffer that a variable may refer to without a copy."""
     return v.memory is not None and v.memory.straight and not v.reads
 
 
 def _mentions(e: L.Expr, name: str) -> bool:
+    """True if `e` reads the variable or buffer `name`."""
     return any(
         getattr(p, "buffer", None) == name or (isinstance(p, L.Name) and p.name == name)
         for p in L.walk_expr(e)
@@ -448,7 +492,7 @@ def _mentions(e: L.Expr, name: str) -> bool:
 
 
 def _strided(function: nodes.Function) -> set[str]:
-    """The variables whose memory may be laid out in any way."""
+    """The variables whose memory layout is not known to be C-contiguous."""
     names = {p.name for p in function.params if getattr(p.type, "layout", "C") != "C"}
     while True:
         more = {
@@ -464,17 +508,19 @@ def _strided(function: nodes.Function) -> set[str]:
 
 
 def _bindings(function: nodes.Function) -> Counter[str]:
-    """How often each variable is bound, as a parameter or by a statement."""
+    """The number of bindings of each variable, as a parameter or by a statement."""
     found = Counter(p.name for p in function.params)
     for stmt in nodes.walk(function.body):
         found.update(t.name for t in (*nodes.targets_of(stmt), *nodes.inner_targets_of(stmt)))
     return found
 
 
-_AWKWARD = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}
+# Names that the generated code uses itself.
+_USED_BY_GENERATED_CODE = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}
 
 
 def _signature(type_: nodes.Type) -> object:
+    """The part of a type that determines the type of a Python variable."""
     if isinstance(type_, nodes.Scalar):
         return type_.dtype
     if isinstance(type_, nodes.Array):
@@ -485,6 +531,7 @@ def _signature(type_: nodes.Type) -> object:
 
 
 def _names(function: nodes.Function) -> set[str]:
+    """All names in a function: its variables, its own name and those of its callees."""
     names = {p.name for p in function.params}
     for stmt in nodes.walk(function.body):
         for var in (

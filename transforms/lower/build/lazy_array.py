@@ -1,8 +1,8 @@
-"""What an array is while lowering: a `Value`, a function from indices to a scalar expression.
+"""Lazy arrays: during lowering, an array is a `Value`, a function from an index to an expression.
 
-A value that lies in memory says so (`buffer`); every other value is *virtual*: nothing has
-been computed, whoever reads it writes its expression into his own loop nest.  An `Emitter`
-appends statements and supplies names.
+A value that lies in memory has a `memory` attribute.  Every other value is *virtual*: nothing has
+been computed yet, and each reader emits the value's expression in its own loop nest (producer
+fusion).  An `Emitter` appends loop IR statements and creates names.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ...ir.record import record
 from ...ir.symbolic_dims import Dim
 from ..loop_ir import nodes as L
 
+# Names that variables of generated code may not have.
 RESERVED = {
     "np", "rt", "range", "abs", "print", "True", "False", "None", "and", "or", "not", "if", "else",
     "for", "in", "while", "return", "raise", "def", "pass", "break", "elif", "lambda",
@@ -25,8 +26,10 @@ RESERVED = {
 
 @record(frozen=True)
 class Memory:
-    """A buffer read with permuted axes: axis k of the value is axis `axes[k]` of it.
-    `contiguous` speaks of the buffer."""
+    """A buffer read with permuted axes: axis k of the value is axis `axes[k]` of the buffer.
+
+    `contiguous` tells whether the buffer itself is C-contiguous.
+    """
 
     name: str
     axes: tuple[int, ...]
@@ -34,14 +37,19 @@ class Memory:
 
     @property
     def straight(self) -> bool:
+        """True if the axes are not permuted."""
         return self.axes == tuple(range(len(self.axes)))
 
 
 @record(frozen=True)
 class Value:
-    """`reads` names the program's variables it depends on; `cost` estimates the work per
-    element (0: a mere load).  `add_into` adds the value to a buffer of its shape in a better
-    way than element by element."""
+    """An array under construction; `at(emitter, index)` is the expression of one element.
+
+    `sizes` and `dims` are its shape, as expressions and symbolically.  `reads` are the program's
+    variables that it depends on.  `cost` estimates the work per element (0: a load).  `memory` is
+    the buffer that holds the value, None if it is virtual.  `add_into`, if there is one, adds the
+    value to a buffer of its shape more efficiently than element by element.
+    """
 
     dtype: str
     sizes: tuple[L.Expr, ...]
@@ -58,10 +66,11 @@ class Value:
 
     @property
     def is_buffer(self) -> bool:
-        """Lies in memory in C order."""
+        """True if the value lies in a C-contiguous buffer with unpermuted axes."""
         return self.memory is not None and self.memory.contiguous and self.memory.straight
 
     def whole(self) -> L.Part:
+        """The whole buffer, as an argument of a call."""
         assert self.memory is not None
         return L.Part(self.memory.name)
 
@@ -73,7 +82,7 @@ def buffer_value(
     reads: Iterable[str] = (),
     contiguous: bool = True,
 ) -> Value:
-    """The value that lies in buffer `name`."""
+    """The value in the buffer `name`."""
     sizes = tuple(L.lit(d.const) if d.is_const else L.Size(name, k) for k, d in enumerate(dims))
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
@@ -84,11 +93,15 @@ def buffer_value(
 
 
 def scalar_value(expr: L.Expr, reads: Iterable[str] = ()) -> Value:
+    """A value of rank 0."""
     return Value(expr.dtype, (), (), lambda emitter, index: expr, frozenset(reads), 0)
 
 
 class Emitter:
-    """Appends to `out`.  Loop variables are reused by nests that do not enclose each other."""
+    """Appends statements to the block `out` and creates names.
+
+    Loop nests that do not enclose each other share loop variables.
+    """
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken) | RESERVED
@@ -96,19 +109,22 @@ class Emitter:
         self.out: list[L.Stmt] = []
         self.loops: list[str] = []
         self.loop_names: list[str] = []
-        # Names that are bound once, and what integers made of them are called in open blocks.
+        # Names that are bound once.  For each open block: the names of integer expressions over
+        # them, for value numbering.
         self.fixed: set[str] = set()
-        self.called: list[dict[L.Expr, L.Expr]] = [{}]
-        # Places that were looked for or tested, for each block that is being written: those where
-        # a mask of the IR is true, those that an array of indices means along an axis of a size.
+        self.value_names: list[dict[L.Expr, L.Expr]] = [{}]
+        # For each open block, the index arrays that are available, by IR array and axis size: the
+        # indices at which a mask is true (size None), and the wrapped and checked elements of an
+        # integer array that indexes an axis of that size.
         self.found: list[dict[tuple[str, L.Expr | None], list[Value]]] = [{}]
-        self.sized: dict[str, set[int]] = {}
-        # The root of every alias: buffers that share memory share a root.
+        self.named_axes: dict[str, set[int]] = {}
+        # Root buffer of each alias.  Buffers that share memory have the same root.
         self.roots: dict[str, str] = {}
 
     # ---- names
 
     def new_name(self, hint: str) -> str:
+        """A name that is not in use yet: `hint`, or `hint` with a number."""
         name = hint
         while name in self.taken:
             self.counts[hint] = self.counts.get(hint, 0) + 1
@@ -117,12 +133,14 @@ class Emitter:
         return name
 
     def loop_name(self) -> str:
+        """The loop variable for the current nesting depth."""
         depth = len(self.loops)
         if depth == len(self.loop_names):
             self.loop_names.append(self.new_name("ijklmnpq"[depth] if depth < 8 else "i"))
         return self.loop_names[depth]
 
     def root(self, buffer: str) -> str:
+        """The buffer that `buffer` is a view of, or itself."""
         return self.roots.get(buffer, buffer)
 
     # ---- statements
@@ -132,18 +150,19 @@ class Emitter:
 
     @contextmanager
     def into(self, block: list[L.Stmt]) -> Iterator[list[L.Stmt]]:
+        """Context in which statements are appended to `block`."""
         saved, self.out = self.out, block
-        self.called.append({})
+        self.value_names.append({})
         self.found.append({})
         try:
             yield block
         finally:
             self.out = saved
-            self.called.pop()
+            self.value_names.pop()
             self.found.pop()
 
     def let(self, expr: L.Expr, hint: str = "t") -> L.Expr:
-        """A name for the expression, unless writing it twice costs nothing."""
+        """The expression bound to a name; itself if it is simple and free to duplicate."""
         if L.is_simple(expr):
             return expr
         fixed = expr.dtype == "int64" and self._is_fixed(expr)
@@ -154,28 +173,32 @@ class Emitter:
         self.add(L.Let(name, expr))
         self.fixed.add(name)
         if fixed:
-            self.called[-1][expr] = L.Name(name)
+            self.value_names[-1][expr] = L.Name(name)
         return L.Name(name, expr.dtype)
 
     def known(self, expr: L.Expr) -> L.Expr | None:
-        """What an integer is called already."""
-        return next((block[expr] for block in reversed(self.called) if expr in block), None)
+        """The name that holds this integer expression in an open block, else None."""
+        return next((block[expr] for block in reversed(self.value_names) if expr in block), None)
 
     def same_sizes(self, buffer: str, sizes: tuple[L.Expr, ...]) -> None:
-        """A buffer's sizes are called as those it is made with, until it is bound again."""
+        """Record the sizes with which a buffer was allocated, until it is rebound."""
         self.forget_sizes(buffer)
         for axis, size in enumerate(sizes):
             if self._is_fixed(size):
-                self.called[-1][L.Size(buffer, axis)] = size
-                self.sized.setdefault(buffer, set()).add(axis)
+                self.value_names[-1][L.Size(buffer, axis)] = size
+                self.named_axes.setdefault(buffer, set()).add(axis)
 
     def forget_sizes(self, buffer: str) -> None:
-        for axis in self.sized.pop(buffer, ()):
-            for block in self.called:
+        """Discard the recorded sizes of a buffer that is rebound."""
+        for axis in self.named_axes.pop(buffer, ()):
+            for block in self.value_names:
                 block.pop(L.Size(buffer, axis), None)
 
     def _is_fixed(self, expr: L.Expr) -> bool:
-        """Whether it is the same wherever it is computed."""
+        """True if the expression has the same value wherever it is evaluated.
+
+        It then contains no loads, and only names that are bound once.
+        """
         for part in L.walk_expr(expr):
             name = part.name if isinstance(part, L.Name) else getattr(part, "buffer", None)
             if isinstance(part, (L.Load, L.Field)) or not (name is None or name in self.fixed):
@@ -183,7 +206,7 @@ class Emitter:
         return True
 
     def variable(self, expr: L.Expr, hint: str) -> L.Name:
-        """A new scalar variable that starts as `expr`."""
+        """A new scalar variable, initialised to `expr`."""
         name = self.new_name(hint)
         self.add(L.Let(name, expr))
         return L.Name(name, expr.dtype)
@@ -198,7 +221,10 @@ class Emitter:
         start: L.Expr = L.ZERO,
         step: L.Expr = L.ONE,
     ) -> Iterator[L.Expr]:
-        """A loop; its variable.  A loop over a single known index is none."""
+        """Context of a loop body; yields the loop variable.
+
+        No loop is emitted for a range that is statically the single index 0.
+        """
         if L.is_lit(stop, 1) and L.is_lit(start, 0) and L.is_lit(step, 1):
             yield L.ZERO
             return
@@ -214,7 +240,7 @@ class Emitter:
 
     @contextmanager
     def nest(self, sizes: Iterable[L.Expr]) -> Iterator[L.Index]:
-        """Nested loops over all indices of a shape."""
+        """Context of a loop nest over all indices of a shape; yields the index."""
         sizes = tuple(sizes)
         if not sizes:
             yield ()
@@ -224,13 +250,14 @@ class Emitter:
 
     @contextmanager
     def branch(self, cond: L.Expr) -> Iterator[None]:
+        """Context of the body of `if cond:`."""
         branch = L.If(cond, [])
         with self.into(branch.then):
             yield
         self.add(branch)
 
     def check(self, bad: L.Expr, exception: str, message: str) -> None:
-        """Raises if `bad`."""
+        """Emit a check that raises `exception` if `bad` is true."""
         if L.is_lit(bad, False):
             return
         with self.branch(bad):
@@ -238,12 +265,13 @@ class Emitter:
 
 
 def fill(emitter: Emitter, dest: Value, value: Callable[[L.Index], L.Expr]) -> None:
-    """dest[i, …] = value(i, …), for all of it."""
+    """Emit dest[i, …] = value(i, …) for all indices."""
     with emitter.nest(dest.sizes) as index:
         put(emitter, dest, index, value(index))
 
 
 def put(emitter: Emitter, dest: Value, index: L.Index, expr: L.Expr, add: bool = False) -> None:
-    place = dest.at(emitter, index)
-    assert isinstance(place, L.Load), place
-    emitter.add(L.Store(place.buffer, place.index, expr, add))
+    """Emit dest[index] = expr, or dest[index] += expr, to the element that a read would load."""
+    load = dest.at(emitter, index)
+    assert isinstance(load, L.Load), load
+    emitter.add(L.Store(load.buffer, load.index, expr, add))

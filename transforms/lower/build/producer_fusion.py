@@ -1,9 +1,9 @@
-"""Which values need not be computed where they are defined.
+"""Producer fusion: which definitions may be computed by their readers instead.
 
-A definition may stay virtual if all its readers are reached before anything it depends on
-changes.  `Usage` answers that for memory form, where a name is a variable with several
-lives: it knows what is alive after each block, who reads a definition, and what a
-statement writes.
+A definition may stay virtual if every reader is reached before any variable that the definition
+depends on changes.  `Usage` decides that for memory form, where a name is a variable with several
+live ranges.  It computes the live variables after each block, the readers of a definition, and the
+variables that a statement writes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from ...rules.promotion import join_dtypes
 
 
 def writes(stmt: nodes.Stmt) -> Iterator[tuple[str, bool]]:
-    """The variables a statement changes, and whether it changes their memory (True) or binds
-    them anew."""
+    """The variables that a statement changes, nested blocks included.
+
+    Each comes with True if the statement writes to its memory, False if it rebinds the variable.
+    """
     for target in (*nodes.targets_of(stmt), *nodes.inner_targets_of(stmt)):
         yield target.name, False
     if isinstance(stmt, nodes.Assign) and stmt.op.name == "pop":
@@ -35,7 +37,7 @@ def writes(stmt: nodes.Stmt) -> Iterator[tuple[str, bool]]:
 
 
 def reads(stmt: nodes.Stmt) -> Iterator[str]:
-    """Every variable read in a statement, nested blocks included, as often as it is."""
+    """The variables that a statement reads, nested blocks included, once per read."""
     for operand in nodes.operands_of(stmt):
         if isinstance(operand, nodes.Var):
             yield operand.name
@@ -46,8 +48,13 @@ def reads(stmt: nodes.Stmt) -> Iterator[str]:
 
 @record(frozen=True)
 class Uses:
-    """The reads of one definition: how many directly in its own block, how many deeper, and
-    where in the block they end.  `compound` are the readers that may write before they read."""
+    """The reads of one definition.
+
+    `direct` counts the reads by statements of the definition's own block, `nested` those in inner
+    blocks.  `first` is the position of the definition, `last` that of the last reader.  `compound`
+    are the positions of readers that may write before they read.  `changes` are the positions at
+    which each variable changes.
+    """
 
     direct: int
     nested: int
@@ -57,12 +64,12 @@ class Uses:
     changes: dict[str, list[int]]
 
     def disturbed_by(self, names: Iterable[str]) -> bool:
-        """Whether one of these variables changes between the definition and a reader."""
+        """True if one of these variables may change between the definition and a reader."""
         for name in names:
-            places = self.changes.get(name, ())
-            i = bisect_right(places, self.first)
-            if i < len(places) and (
-                places[i] < self.last or any(c in self.compound for c in places[i:])
+            positions = self.changes.get(name, ())
+            i = bisect_right(positions, self.first)
+            if i < len(positions) and (
+                positions[i] < self.last or any(c in self.compound for c in positions[i:])
             ):
                 return True
         return False
@@ -70,16 +77,19 @@ class Uses:
 
 @record
 class _Index:
-    """Where a block's statements read, bind and change each variable, in order."""
+    """The positions in a block at which each variable is read, bound and changed, in order."""
 
-    readers: dict[str, list[tuple[int, int, int]]]  # position, reads of its own, reads inside
+    readers: dict[str, list[tuple[int, int, int]]]  # position, direct reads, nested reads
     binds: dict[str, list[int]]
     changes: dict[str, list[int]]
 
 
 class Usage:
-    """`elements` counts as reads only those that see the elements: not asking for a size,
-    not writing, and not that a parameter will hold a result in the end."""
+    """Liveness and uses of the variables of a function.
+
+    With `elements`, only reads of array elements count.  Size queries, stores, and a parameter that
+    holds a result at the end do not.
+    """
 
     def __init__(self, function: nodes.Function, elements: bool = False) -> None:
         results = {r.name for r in function.results if isinstance(r, nodes.Var)}
@@ -94,7 +104,11 @@ class Usage:
         self._block(function.body, frozenset(results))
 
     def uses(self, block: nodes.Block, position: int) -> Uses | None:
-        """The uses of the definition at `position`; None if it must be a variable."""
+        """The uses of the definition at `position`; None if it must be materialised.
+
+        It must be materialised if it is live after the block, or if the next binding of its
+        variable is not a plain assignment.
+        """
         stmt = block[position]
         assert isinstance(stmt, nodes.Assign)
         name = stmt.target.name
@@ -120,6 +134,7 @@ class Usage:
         return Uses(own, inside, position, last, tuple(compound), index.changes)
 
     def _index(self, block: nodes.Block) -> _Index:
+        """The index of a block, computed once."""
         known = self.indices.get(id(block))
         if known is not None and known[0] is block:
             return known[1]
@@ -143,13 +158,14 @@ class Usage:
         return index
 
     def changed(self, stmt: nodes.Stmt) -> set[str]:
-        """The variables that may have another value after `stmt`."""
+        """The variables whose value `stmt` may change, aliases included."""
         out: set[str] = set()
         for name, memory in writes(stmt):
             out |= self.sharing.get(name, {name}) if memory else {name}
         return out
 
     def alive_after(self, block: nodes.Block, position: int) -> frozenset[str]:
+        """The live variables after the statement at `position`."""
         known = self.alive.get(id(block))
         if known is None:
             live = self.live_after[id(block)]
@@ -161,9 +177,10 @@ class Usage:
             self.alive[id(block)] = known
         return known[position + 1]
 
-    # ---- liveness, backwards
+    # ---- liveness: backward data-flow analysis
 
     def _operands(self, stmt: nodes.Stmt) -> tuple[nodes.Operand, ...]:
+        """The operands that count as reads."""
         if self.elements:
             if isinstance(stmt, nodes.Store):
                 return (stmt.value, *stmt.operands)
@@ -172,13 +189,14 @@ class Usage:
         return tuple(nodes.operands_of(stmt))
 
     def _block(self, block: nodes.Block, live: frozenset[str]) -> frozenset[str]:
-        """What is alive before `block`, given what is alive after it."""
+        """The live variables before `block`, given those after it."""
         self.live_after[id(block)] = self.live_after.get(id(block), frozenset()) | live
         for stmt in reversed(block):
             live = self._stmt(stmt, live)
         return live
 
     def _stmt(self, stmt: nodes.Stmt, live: frozenset[str]) -> frozenset[str]:
+        """Transfer function: the live variables before `stmt`, given those after it."""
         own = {o.name for o in self._operands(stmt) if isinstance(o, nodes.Var)}
         if isinstance(stmt, (nodes.Assign, nodes.Call, nodes.Draw)):
             return (live - {v.name for v in nodes.targets_of(stmt)}) | own
@@ -200,15 +218,18 @@ class Usage:
         return live | own
 
 
-def _after(places: list[int], position: int) -> int | None:
-    """The first of some sorted places behind `position`."""
-    i = bisect_right(places, position)
-    return places[i] if i < len(places) else None
+def _after(positions: list[int], position: int) -> int | None:
+    """The first of the sorted `positions` that is greater than `position`."""
+    i = bisect_right(positions, position)
+    return positions[i] if i < len(positions) else None
 
 
 def accumulate_to_value(function: nodes.Function, facts: Facts) -> nodes.Function:
-    """`t += v` on a whole array that nobody else can see is `t = t + v`, so that it fuses with
-    what computes t and what reads it; a product is better added in place."""
+    """Rewrite `t += v` on a whole, unaliased local array to `t = t + v`.
+
+    The addition then fuses with the producer and the readers of t.  Matrix products are excluded:
+    adding them in place is cheaper.
+    """
     sharing = _sharing(function)
     kept = {p.name for p in function.params}
     for position in function.notes.get("out_like", {}):
@@ -222,7 +243,7 @@ def accumulate_to_value(function: nodes.Function, facts: Facts) -> nodes.Functio
         for stmt in stmts:
             if isinstance(stmt, nodes.Assign):
                 (products.add if stmt.op.name in PRODUCTS else products.discard)(stmt.target.name)
-            if isinstance(stmt, nodes.Store) and _is_sum(stmt, facts):
+            if isinstance(stmt, nodes.Store) and _is_whole_array_add(stmt, facts):
                 array, value = stmt.array, stmt.value
                 product = isinstance(value, nodes.Var) and value.name in products
                 if array.name not in kept and array.name not in names and not product:
@@ -243,8 +264,11 @@ def accumulate_to_value(function: nodes.Function, facts: Facts) -> nodes.Functio
 PRODUCTS = {"matmul", "dot", "einsum"}
 
 
-def _is_sum(stmt: nodes.Store, facts: Facts) -> bool:
-    """Adds an array of the same shape, or a number, to a whole array of its dtype."""
+def _is_whole_array_add(stmt: nodes.Store, facts: Facts) -> bool:
+    """True if `stmt` adds a scalar, or an array of the same shape, to a whole array.
+
+    The promoted dtype must be that of the array.
+    """
     array, value = stmt.array.type, stmt.value.type
     if not stmt.add or stmt.path or not isinstance(array, nodes.Array):
         return False
@@ -260,8 +284,8 @@ def _is_sum(stmt: nodes.Store, facts: Facts) -> bool:
 def _sharing(function: nodes.Function) -> dict[str, set[str]]:
     """The variables that may share memory with each variable."""
     groups: dict[object, set[str]] = {}
-    for name, number in function.notes.get("buffers", {}).items():
-        groups.setdefault(number, set()).add(name)
+    for name, buffer in function.notes.get("buffers", {}).items():
+        groups.setdefault(buffer, set()).add(name)
     out = {name: group for group in groups.values() for name in group}
     for stmt in nodes.walk(function.body):
         if isinstance(stmt, nodes.Assign) and stmt.op.name == "alias":

@@ -1,9 +1,9 @@
-"""An axis whose elements the program names one by one has as many as it names.
+"""Specialisation on the size of short axes that the program indexes by constants.
 
-A program that reads `pos[:, 0]`, `pos[:, 1]` and `pos[:, 2]` of an array with three columns is
-about points in space.  Loops along that axis are so short that counting takes longer than what they
-do; so its size is a constant, and guarded: a call with another size is another specialisation,
-whichever comes first.
+A program that reads `pos[:, 0]`, `pos[:, 1]` and `pos[:, 2]` of an array with three columns handles
+points in space.  In loops along that axis, the loop overhead exceeds the work of the body.  So the
+size is made a constant, with a guard.  A call with another size is another specialisation,
+whichever size is compiled first.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ from collections.abc import Iterator
 from ...ir import nodes
 from ...ir.symbolic_dims import Dim, Facts
 
-# Longer axes are worth a loop.
-MOST = 4
+# Longest axis to specialise.  Longer axes keep a loop with a run-time trip count.
+MAX_AXIS_SIZE = 4
 
 
 def specialise_small_axes(function: nodes.Function, facts: Facts) -> None:
-    """Adds to `facts` what is relied on."""
+    """Add the constant sizes, and the guards they rely on, to `facts`."""
     if facts.sizes is None:
         return
     last: dict[Dim, int] = {}
-    for dim, k in _named(function):
+    for dim, k in _constant_indices(function):
         dim = facts.canonical(dim)
         last[dim] = max(last.get(dim, 0), k)
     for dim, k in last.items():
-        if 1 <= k < MOST:
+        if 1 <= k < MAX_AXIS_SIZE:
             facts.settle(dim, k + 1)
 
 
-def _named(function: nodes.Function) -> Iterator[tuple[Dim, int]]:
-    """The sizes of axes beside others, and the constants by which the program indexes them."""
+def _constant_indices(function: nodes.Function) -> Iterator[tuple[Dim, int]]:
+    """Pairs of an axis size and a constant index along that axis.
+
+    Only basic indexing of at least two axes is considered.
+    """
     for stmt in nodes.walk(function.body):
         if not isinstance(stmt, nodes.Assign) or stmt.op.name != "index":
             continue

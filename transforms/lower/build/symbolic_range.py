@@ -1,4 +1,9 @@
-"""Proves that integers lie in range, from symbolic values and the ranges of loop indices."""
+"""Value range analysis: proves integer bounds from symbolic values and the ranges of loop indices.
+
+Symbolic values (`Dim`) are integers of unbounded size.  The program computes in 64 bits.  A proof
+about the symbolic value holds for the computed one only if the computation does not overflow.
+`Ranges.moderate` and `Ranges.exact_if_natural` establish that.
+"""
 
 from __future__ import annotations
 
@@ -7,65 +12,78 @@ from contextlib import contextmanager
 
 from ...ir.symbolic_dims import Atom, Dim, Facts, is_size, slope
 
-# Symbolic values are numbers of any length, those of a program have 64 bits.  Sums with
-# coefficients and constants up to these, of sizes and of counters that start at such sums, fit.
-COEFFICIENT = 1 << 20
+# Limits under which a polynomial of sizes and loop counters does not overflow 64 bits: the largest
+# coefficient, the largest constant term, and the degree.  The counters must themselves start at
+# values within these limits.
+MAX_COEFFICIENT = 1 << 20
 CONSTANT = 1 << 40
-DEGREE = 3
+MAX_DEGREE = 3
 
 
 class Ranges:
-    """The loops around the current statement, outermost first: symbol, least, greatest.  `reach`
-    are the counters that start at a moderate number."""
+    """Ranges of the loop indices around the current statement.
+
+    `loops` lists (symbol, minimum, maximum) of each enclosing loop, outermost first.
+    `moderate_counters` are the counters that start at a moderate value (see `moderate`).
+    `definitions` maps symbols of the program's integers to symbolic values found for them.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.loops: list[tuple[str, Dim, Dim]] = []
-        self.reach: set[str] = set()
-        self.learnt: dict[str, Dim] = {}
+        self.moderate_counters: set[str] = set()
+        self.definitions: dict[str, Dim] = {}
 
     def learn(self, symbol: Dim | None, value: Dim) -> None:
-        """What an integer of the program has been found to be."""
+        """Record that the integer with this symbol has the symbolic value `value`."""
         name = _symbol(symbol)
         if name is not None and name not in value.symbols:
-            self.learnt[name] = value
+            self.definitions[name] = value
 
     @contextmanager
     def inside(
         self, symbol: Dim | None, low: Dim | None, high: Dim | None, first: Dim | None
     ) -> Iterator[None]:
-        """Within a loop whose index starts at `first` and has these bounds; nothing is learnt if
-        one is unknown."""
+        """Context of a loop body whose index starts at `first` and lies in [`low`, `high`].
+
+        The context adds no range if a bound is unknown.
+        """
         name = _symbol(symbol)
         if name is None or low is None or high is None:
             yield
             return
         if self.moderate(first):
-            self.reach.add(name)
+            self.moderate_counters.add(name)
         self.loops.append((name, low, high))
         try:
             yield
         finally:
             self.loops.pop()
-            self.reach.discard(name)
+            self.moderate_counters.discard(name)
 
     def moderate(self, dim: Dim | None) -> bool:
-        """Whether a value is far from what 64 bits hold, so that the program computes it without
-        overflow: a proof that it is not negative, or not above something, holds for the machine's
-        number, too.  (A proof of both bounds needs no more.)  A counter that starts at a moderate
-        number does not reach the end of the range in any practical time."""
+        """True if a value is far from the limits of int64, so that computing it cannot overflow.
+
+        A proof of one bound of the symbolic value (that it is not negative, or not above some
+        value) then holds for the computed 64-bit integer, too.  A proof of both bounds needs no
+        such condition.  A counter that starts at a moderate value does not reach the limits of
+        int64 in any practical time.
+        """
         if dim is None or abs(dim.const) > CONSTANT:
             return False
         return all(
-            abs(k) <= COEFFICIENT
-            and len(monomial) <= DEGREE
+            abs(k) <= MAX_COEFFICIENT
+            and len(monomial) <= MAX_DEGREE
             and all(self._moderate_symbol(s) for s in monomial)
             for monomial, k in dim.terms
         )
 
     def exact_if_natural(self, dim: Dim | None) -> bool:
-        """Whether the machine computes a value without overflow if it is not negative: a moderate
-        one, and one that is not above some integer of the program, as `n - i` where i >= 0."""
+        """True if computing a value in 64 bits cannot overflow, provided that it is not negative.
+
+        This holds for a moderate value, and for a value with a proven upper bound that is an
+        integer of the program, such as `n - i` where i >= 0.
+        """
         if dim is None or self.moderate(dim):
             return dim is not None
         alone = (m[0] for m, k in dim.terms if k == 1 and len(m) == 1)
@@ -73,24 +91,32 @@ class Ranges:
 
     def _moderate_symbol(self, symbol: str) -> bool:
         if isinstance(symbol, Atom):
-            # A slice is no longer than its axis, a mask selects no more than there is.
+            # A slice is no longer than its axis.  A mask selects at most all elements.
             parts = symbol.parts[:1] if symbol.op == "len" else symbol.parts
             return symbol.op == "count" or all(p is None or self.moderate(p) for p in parts)
-        if symbol in self.learnt:
-            return self.moderate(self.learnt[symbol])
-        return is_size(symbol) or symbol in self.reach
+        if symbol in self.definitions:
+            return self.moderate(self.definitions[symbol])
+        return is_size(symbol) or symbol in self.moderate_counters
 
     def nonnegative(self, dim: Dim | None) -> bool:
-        """Certainly >= 0."""
+        """True if `dim` is proven to be >= 0."""
         if dim is None:
             return False
-        dim = self.facts.canonical(dim.substitute(self.learnt))
-        # A loop that runs at all has its greatest index not below its least.
+        dim = self.facts.canonical(dim.substitute(self.definitions))
+        # In a loop body the maximum of the index is at least its minimum, so `high - low` is not
+        # negative.  It suffices that `dim` minus one such span is proven not negative.
         spans = [Dim.of(0), *(high - low for _, low, high in self.loops)]
-        return any(self._least(bound - span) for bound in (dim, relaxed(dim)) for span in spans)
+        return any(
+            self._minimum_is_nonnegative(bound - span)
+            for bound in (dim, relaxed(dim))
+            for span in spans
+        )
 
-    def _least(self, dim: Dim) -> bool:
-        """Whether the least value over all loops is >= 0."""
+    def _minimum_is_nonnegative(self, dim: Dim) -> bool:
+        """True if the minimum of `dim` over all iterations of the enclosing loops is >= 0.
+
+        Each loop index is replaced by the end of its range at which `dim` is smallest.
+        """
         dim = self.facts.canonical(dim)
         for symbol, low, high in reversed(self.loops):
             sign = slope(dim, symbol)
@@ -101,9 +127,12 @@ class Ranges:
         return self.facts.not_negative(dim)
 
 
-class Proven(Facts):
-    """Facts at the current statement: slices that are proven to lie inside an axis are as long as
-    their bounds are apart, and what is proven not to be negative is not clipped."""
+class RefinedFacts(Facts):
+    """Facts at the current statement, refined by the proofs of `ranges`.
+
+    The length of a slice that is proven to lie inside its axis is stop - start.  `max(d, 0)` is d
+    where d is proven not to be negative.
+    """
 
     def __init__(self, facts: Facts, ranges: Ranges) -> None:
         super().__init__(facts.sizes, facts.guards, facts.equals)
@@ -112,11 +141,11 @@ class Proven(Facts):
     def canonical(self, dim: Dim) -> Dim:
         dim = super().canonical(dim)
         atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
-        known: dict[str, Dim | int] = {a: d for a in atoms if (d := self._known(a)) is not None}
+        known: dict[str, Dim | int] = {a: d for a in atoms if (d := self._resolved(a)) is not None}
         return super().canonical(dim.substitute(known)) if known else dim
 
-    def _known(self, atom: Atom) -> Dim | None:
-        """What an atom comes to here."""
+    def _resolved(self, atom: Atom) -> Dim | None:
+        """The simplified value of an atom at the current statement, or None."""
         if atom.op == "max0":
             return atom.parts[0] if self.ranges.nonnegative(atom.parts[0]) else None
         if atom.op != "len":
@@ -130,7 +159,7 @@ class Proven(Facts):
 
 
 def relaxed(dim: Dim) -> Dim:
-    """A lower bound: max(d, 0) is at least d."""
+    """A lower bound of `dim`: max(d, 0) with a positive coefficient is replaced by d."""
     out = Dim.of(dim.const)
     for monomial, k in dim.terms:
         s = monomial[0]
@@ -141,7 +170,7 @@ def relaxed(dim: Dim) -> Dim:
 
 
 def _symbol(dim: Dim | None) -> str | None:
-    """The symbol that a dim is, if it is one."""
+    """The symbol of a dim that consists of a single symbol, else None."""
     if dim is None or len(dim.terms) != 1 or dim.const:
         return None
     (monomial, k) = dim.terms[0]

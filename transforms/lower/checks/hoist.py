@@ -1,13 +1,16 @@
-"""What every round of a loop checks is checked once, before it, on loop-level IR.
+"""Hoist checks out of loops: one check before the loop replaces one per iteration.
+
+The pass works on loop-level IR.
 
     for i in range(n):                          if n > x.shape[0]:
         if i >= x.shape[0]:             →           raise IndexError(…)
             raise IndexError(…)                 for i in range(n):
         s = s + x[i]                                s = s + x[i]
 
-Several rounds of a loop without checks are computed at once, and it can join others.  An error
-comes sooner, which nobody sees: a loop that writes what the caller sees, prints, or may end early
-keeps its checks, and so does one with checks of another kind, which might come first.
+A loop without checks can be vectorised and can be fused with other loops.  The error is raised
+earlier than in the program.  This is not observable: a loop keeps its checks if it stores to an
+escaping buffer, prints, or may exit early.  A loop that can fail in another way as well also keeps
+its checks, because the other error might come first.
 """
 
 from __future__ import annotations
@@ -20,24 +23,27 @@ from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 
-# What a loop may hold beside its checks.
-_QUIET = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.View, L.Fail)
+# The statements that a loop with hoisted checks may contain.
+_ALLOWED = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.View, L.Fail)
 
 
 def hoist_checks(body: list[L.Stmt], escaping: set[str], may_alias: MayAlias) -> list[L.Stmt]:
-    """`visible` are the buffers whose contents the caller sees even if the call fails."""
+    """Return `body` with checks hoisted out of its loops.
+
+    `escaping` are the buffers whose contents the caller sees even if the call fails.
+    """
     out: list[L.Stmt] = []
     for stmt in body:
         for block in L.blocks_of(stmt):
             block[:] = hoist_checks(block, escaping, may_alias)
         if isinstance(stmt, L.Loop):
-            out += _taken_out(stmt, escaping, may_alias)
+            out += _hoisted(stmt, escaping, may_alias)
         out.append(stmt)
     return out
 
 
-def _taken_out(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.Stmt]:
-    """The checks for before a loop, which loses its own."""
+def _hoisted(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.Stmt]:
+    """Remove the checks of a loop; return those that replace them before the loop."""
     checks = [s for s in loop.body if L.is_check(s)]
     inside = list(L.walk(loop.body))
     fails = [s for s in inside if isinstance(s, L.Fail)]
@@ -45,7 +51,7 @@ def _taken_out(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.
         return []
     if len({s.exception for s in fails}) > 1 or any(s.values for s in fails):
         return []
-    if not all(map(_is_quiet, inside)):
+    if not all(map(_is_allowed, inside)):
         return []
     written = {s.buffer for s in inside if isinstance(s, L.Store)}
     written |= {
@@ -61,54 +67,61 @@ def _taken_out(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.
     if bound[loop.var]:
         return []
     integers: dict[str, L.Expr] = {}
-    ahead: list[L.Stmt] = []
+    hoisted: list[L.Stmt] = []
     for s in loop.body:
         if isinstance(s, L.Let) and s.expr.dtype == "int64" and bound[s.name] == 1:
             integers[s.name] = resolve(s.expr, integers)
         elif L.is_check(s):
-            cond = _of_all_rounds(loop, resolve(s.cond, integers))
-            if cond is None or _changes(cond, bound, written, may_alias):
+            cond = _in_any_iteration(loop, resolve(s.cond, integers))
+            if cond is None or _may_vary(cond, bound, written, may_alias):
                 return []
-            ahead.append(L.If(cond, s.then))
-    if any(_changes(e, bound, written, may_alias) for e in (loop.start, loop.stop)):
+            hoisted.append(L.If(cond, s.then))
+    if any(_may_vary(e, bound, written, may_alias) for e in (loop.start, loop.stop)):
         return []
     loop.body = [s for s in loop.body if not L.is_check(s)]
-    return ahead
+    return hoisted
 
 
-def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
-    """Whether a condition holds in some round: it does in all, or, the larger the loop's variable
-    is, the sooner."""
+def _in_any_iteration(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
+    """Return the condition, evaluated before the loop, that `cond` holds in some iteration.
+
+    `cond` must be loop-invariant or monotonic: true for large values of the loop's variable.
+    Otherwise return None.
+    """
     span = L.span(loop)
     assert span is not None
     least, end = span
-    some = L.compare(">", end, least)
-    last = in_last_round(loop.var, end, cond)
+    is_nonempty = L.compare(">", end, least)
+    last = at_last_iteration(loop.var, end, cond)
     if last is None:
         return None
-    # A loop without rounds does not go beyond an array.
+    # In an empty range `end + c <= 0 <= size`: the test for an empty range is redundant.
     implied = False
     if isinstance(cond, L.Bin) and isinstance(cond.right, L.Size) and L.is_lit(least, 0):
         c = L.offset(cond.left, loop.var)
         implied = c is not None and c <= 0
-    return last if implied else L.both(some, last)
+    return last if implied else L.both(is_nonempty, last)
 
 
-def in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
-    """A condition where the loop's variable is largest, if it holds there or in no round."""
+def at_last_iteration(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
+    """Return `cond` for the largest value of `var`, `end - 1`.
+
+    Return None unless `cond` holds there or in no iteration.
+    """
     if var not in names_in([cond]):
         return cond
     if not isinstance(cond, L.Bin):
         return None
     if cond.op == "and":
-        left, right = (in_last_round(var, end, e) for e in (cond.left, cond.right))
+        left, right = (at_last_iteration(var, end, e) for e in (cond.left, cond.right))
         return None if left is None or right is None else L.both(left, right)
     if cond.op not in (">=", ">") or var in names_in([cond.right]):
         return None
     c = L.offset(cond.left, var)
     if c is None:
         return None
-    # The end of a range may be any integer: to add to it could overflow.
+    # `end` may be any int64 and adding to it may overflow: a positive offset is subtracted from
+    # the other operand.
     last, more = apart(end)
     more += c if cond.op == ">=" else c - 1
     if more > 0:
@@ -116,13 +129,15 @@ def in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
     return L.compare(">", L.add(last, L.lit(more)), cond.right)
 
 
-def _changes(e: L.Expr, bound: Counter[str], written: set[str], may_alias: MayAlias) -> bool:
-    """Whether an expression may be another in each round."""
+def _may_vary(e: L.Expr, bound: Counter[str], written: set[str], may_alias: MayAlias) -> bool:
+    """True if the value of an expression may differ between iterations."""
     loads = [p.buffer for p in L.walk_expr(e) if isinstance(p, L.Load)]
     return any(bound[n] for n in names_in([e])) or any(
         may_alias(b, w) for b in loads for w in written
     )
 
 
-def _is_quiet(stmt: L.Stmt) -> bool:
-    return isinstance(stmt, _QUIET) or (isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS)
+def _is_allowed(stmt: L.Stmt) -> bool:
+    return isinstance(stmt, _ALLOWED) or (
+        isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES
+    )

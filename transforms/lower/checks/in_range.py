@@ -1,4 +1,6 @@
-"""Indices that cannot lie outside are not checked, nor counted from the end, on loop-level IR.
+"""Eliminate bounds checks and negative-index normalisation that value ranges prove redundant.
+
+The pass works on loop-level IR.
 
     for c in range(1, n):                       for c in range(1, n):
         if c & 1 << j != 0:                         if c & 1 << j != 0:
@@ -8,7 +10,8 @@
                 raise IndexError(…)
             s = s + x[at]
 
-That is so where symbols for sizes and numbers do not tell, but loops and branches around do
+It handles the indices that symbolic sizes and constants do not prove to be in bounds, but the
+ranges of the surrounding loops and the conditions of the surrounding branches do
 (`lower/analysis/value_range.py`).
 """
 
@@ -16,51 +19,53 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..analysis.value_range import Known
+from ..analysis.value_range import ValueRanges
 from ..loop_ir import nodes as L
 
 
 def eliminate_in_range_checks(body: list[L.Stmt], params: Iterable[str]) -> None:
-    """Rewrites `body` in place."""
-    if not any(map(_has_question, L.walk(body))):
+    """Rewrite `body` in place."""
+    if not any(map(_is_candidate, L.walk(body))):
         return
-    known = Known(body, params)
-    idle: set[int] = set()
+    known = ValueRanges(body, params)
+    never_fail: set[int] = set()
 
-    def plain(e: L.Expr) -> L.Expr | None:
+    def simplified(e: L.Expr) -> L.Expr | None:
         if not isinstance(e, L.Select) or e.dtype != "int64":
             return None
-        cond = _possible(e.cond, known)
+        cond = _without_false_disjuncts(e.cond, known)
         if cond == e.cond:
             return None
-        return L.select(cond, *(L.map_expr(way, plain) for way in (e.x, e.y)))
+        return L.select(cond, *(L.map_expr(arm, simplified) for arm in (e.x, e.y)))
 
     for stmt in known.walk(body):
-        L.map_stmt(stmt, plain)
+        L.map_stmt(stmt, simplified)
         if L.is_check(stmt) and known.never(stmt.cond):
-            idle.add(id(stmt))
-    if idle:
-        _drop(body, idle)
+            never_fail.add(id(stmt))
+    if never_fail:
+        _drop(body, never_fail)
 
 
-def _possible(cond: L.Expr, known: Known) -> L.Expr:
-    """Without the cases that are never so."""
+def _without_false_disjuncts(cond: L.Expr, known: ValueRanges) -> L.Expr:
+    """Return `cond` without the disjuncts that are never true."""
     if known.never(cond):
         return L.lit(False, "bool")
     if isinstance(cond, L.Bin) and cond.op == "or":
-        return L.either(_possible(cond.left, known), _possible(cond.right, known))
+        return L.either(
+            _without_false_disjuncts(cond.left, known), _without_false_disjuncts(cond.right, known)
+        )
     return cond
 
 
-def _has_question(stmt: L.Stmt) -> bool:
-    """Whether it may count from the end, or raise an error."""
+def _is_candidate(stmt: L.Stmt) -> bool:
+    """True if a statement may normalise a negative index or raise an error."""
     if isinstance(stmt, L.Fail):
         return True
-    return any(isinstance(part, L.Select) for part in L.parts_read(stmt))
+    return any(isinstance(part, L.Select) for part in L.subexprs_read(stmt))
 
 
-def _drop(body: list[L.Stmt], idle: set[int]) -> None:
-    body[:] = [s for s in body if id(s) not in idle]
+def _drop(body: list[L.Stmt], never_fail: set[int]) -> None:
+    body[:] = [s for s in body if id(s) not in never_fail]
     for stmt in body:
         for block in L.blocks_of(stmt):
-            _drop(block, idle)
+            _drop(block, never_fail)

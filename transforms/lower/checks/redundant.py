@@ -1,9 +1,9 @@
-"""Drops checks that an earlier one has settled, on loop-level IR.
+"""Eliminate redundant checks: those that an earlier check implies, on loop-level IR.
 
-A sweep asks again what the forward part has asked; each check that stays parts loops that could
-be one.  What a loop asks in each of its rounds, or in those in which some condition holds, is
-settled in the same rounds of a later loop over the same range, too, and so are questions about
-numbers that it has kept.
+The reverse sweep repeats the checks of the forward part.  Each check that is left prevents the
+fusion of loops.  A check that a loop executes in every iteration, or in every iteration in which
+some condition holds, is redundant in the same iterations of a later loop over the same range.  The
+same is true of checks of scalars that the earlier loop has stored in a buffer.
 """
 
 from __future__ import annotations
@@ -16,42 +16,48 @@ from ..analysis.single_assignment import resolve
 from ..analysis.stored_scalars import keeping
 from ..loop_ir import nodes as L
 
-# A definition that is longer than this is not written out.
-LONG = 100
+# The maximal number of subexpressions of a definition that is substituted for its name.
+MAX_DEFINITION_SIZE = 100
 
-Shares = Callable[[str, str], bool]
-# In so many ways may loops and branches around be counted in.
-MANY = 16
+MayAlias = Callable[[str, str], bool]
+# The maximal number of variants of a fact, with and without each of the surrounding scopes, that
+# are looked up.
+MAX_FACT_VARIANTS = 16
 
 
 def eliminate_redundant_checks(
-    body: list[L.Stmt], may_alias: Shares, integers: dict[str, L.Expr] | None = None
+    body: list[L.Stmt], may_alias: MayAlias, integers: dict[str, L.Expr] | None = None
 ) -> list[L.Stmt]:
-    """`shares(a, b)`: two buffer variables may share memory; `integers` are what those that never
-    change are made from."""
+    """Return `body` without redundant checks.
+
+    `may_alias(a, b)`: two buffer variables may share memory.  `integers` are the definitions of
+    the integers that are assigned once.
+    """
     if not any(isinstance(s, L.Fail) for s in L.walk(body)):
         return body
-    return _Dropper(may_alias, integers or {}, keeping(body)).block(body, None)
+    return _CheckEliminator(may_alias, integers or {}, keeping(body)).block(body, None)
 
 
 @record(frozen=True)
-class _Use:
-    """What expressions depend on: variables, and buffers that they read elements of."""
+class _Dependences:
+    """What expressions depend on: variables, and buffers that they load from."""
 
     names: frozenset[str]
     buffers: frozenset[str]
 
     @staticmethod
-    def of(exprs: Iterable[L.Expr]) -> _Use:
+    def of(exprs: Iterable[L.Expr]) -> _Dependences:
         exprs = list(exprs)
         loads = (p for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load))
-        return _Use(frozenset(names_in(exprs)), frozenset(p.buffer for p in loads))
+        return _Dependences(frozenset(names_in(exprs)), frozenset(p.buffer for p in loads))
 
 
 @record(frozen=True)
 class _Scope:
-    """A loop, by its range (start, stop, step), a branch, by its condition, or a loop without end,
-    of which nobody knows how many rounds it makes."""
+    """A surrounding scope: a loop, by its range (start, stop, step), or a branch, by its condition.
+
+    A `While` has no `exprs`: its number of iterations is unknown.
+    """
 
     exprs: tuple[L.Expr, ...] = ()
     var: str | None = None
@@ -59,8 +65,12 @@ class _Scope:
 
 @record(frozen=True)
 class _Fact:
-    """A condition that does not hold, in all rounds of loops and under the conditions around it,
-    outermost first.  The variable of a loop is numbered by how many loops are inside of it."""
+    """A condition that is false in all iterations of the loops and under the conditions `around`
+    it, outermost first.
+
+    The variable of a loop is replaced by the number of loops inside of it, as in de Bruijn
+    numbering, so that facts of loops with different variable names compare equal.
+    """
 
     cond: L.Expr
     around: tuple[tuple[L.Expr, ...], ...] = ()
@@ -71,28 +81,28 @@ class _Fact:
             yield from scope
 
     def within(self, scope: _Scope) -> _Fact:
-        """As it is seen from outside of a loop or branch."""
+        """Return the fact as it holds outside of the loop or branch `scope`."""
         fact = self
         if scope.var is not None:
             number = sum(len(exprs) > 1 for exprs in self.around)
-            fact = self.with_one(L.Name(scope.var), L.Name(f"·{number}"))
+            fact = self.with_replaced(L.Name(scope.var), L.Name(f"·{number}"))
         return _Fact(fact.cond, (scope.exprs, *fact.around))
 
-    def with_one(self, old: L.Expr, new: L.Expr) -> _Fact:
-        """With another expression in the place of one."""
+    def with_replaced(self, old: L.Expr, new: L.Expr) -> _Fact:
+        """Return the fact with the subexpression `old` replaced by `new`."""
 
-        def put(e: L.Expr) -> L.Expr:
+        def mapped(e: L.Expr) -> L.Expr:
             return L.map_expr(e, lambda part: new if part == old else None)
 
-        return _Fact(put(self.cond), tuple(tuple(map(put, exprs)) for exprs in self.around))
+        return _Fact(mapped(self.cond), tuple(tuple(map(mapped, exprs)) for exprs in self.around))
 
 
-class _Settled:
-    """What has been found out in an open block."""
+class _FactSet:
+    """The facts that hold at the current point of an open block."""
 
     def __init__(self) -> None:
         self.facts: dict[_Fact, None] = {}
-        # By what they depend on.
+        # The facts by the names, and by the buffers, that they depend on.
         self.named: dict[str, list[_Fact]] = {}
         self.loaded: dict[str, list[_Fact]] = {}
 
@@ -100,12 +110,12 @@ class _Settled:
         if fact in self.facts:
             return
         self.facts[fact] = None
-        use = _Use.of(fact.exprs())
+        use = _Dependences.of(fact.exprs())
         for known, names in ((self.named, use.names), (self.loaded, use.buffers)):
             for name in names:
                 known.setdefault(name, []).append(fact)
 
-    def forget(self, names: set[str], buffers: set[str], may_alias: Shares) -> None:
+    def invalidate(self, names: set[str], buffers: set[str], may_alias: MayAlias) -> None:
         gone = [n for n in names if n in self.named]
         read = [a for a in self.loaded if any(a == b or may_alias(a, b) for b in buffers)]
         for known, keys in ((self.named, gone), (self.loaded, read)):
@@ -114,161 +124,187 @@ class _Settled:
                     self.facts.pop(fact, None)
 
 
-Lets = dict[str, tuple[L.Expr, _Use]]
+Lets = dict[str, tuple[L.Expr, _Dependences]]
 
 
-class _Dropper:
-    """`scopes` are what stands around the block at hand, `levels` what is settled outside of all of
-    them and, one after the other, in each."""
+class _CheckEliminator:
+    """Walks the program and removes redundant checks.
+
+    `scopes` are the scopes around the current block, outermost first.  `levels` are the facts that
+    hold outside of all scopes, then those found in each scope.
+    """
 
     def __init__(
-        self, may_alias: Shares, integers: dict[str, L.Expr], kept: dict[int, tuple[str, ...]]
+        self,
+        may_alias: MayAlias,
+        integers: dict[str, L.Expr],
+        scalar_stores: dict[int, tuple[str, ...]],
     ) -> None:
         self.may_alias = may_alias
         self.integers = integers
-        self.kept = kept
+        self.scalar_stores = scalar_stores
         self.scopes: list[_Scope] = []
-        self.levels = [_Settled()]
+        self.levels = [_FactSet()]
 
     def block(self, body: list[L.Stmt], lets: Lets | None) -> list[L.Stmt]:
-        """`lets` are what integers stand for in the body of a loop, by which conditions are
-        compared: in another loop they have other names."""
+        """Return a block without redundant checks.
+
+        `lets` are the definitions of the integers of a loop's body, None outside of loops.
+        Conditions are compared with the definitions substituted, because another loop uses other
+        names.
+        """
         out: list[L.Stmt] = []
         for stmt in body:
             if isinstance(stmt, L.If):
-                cond = _spelt(stmt.cond, lets or {})
-                if _only_fails(stmt):
-                    if self._is_settled(cond):
+                cond = _substitute(stmt.cond, lets or {})
+                if _is_failing_branch(stmt):
+                    if self._is_redundant(cond):
                         continue
-                    for c in (cond, *_alternatives(cond)):
+                    for c in (cond, *_disjuncts(cond)):
                         self.levels[-1].add(_Fact(c))
                 else:
                     for part, when in ((stmt.then, cond), (stmt.orelse, L.negated(cond))):
                         known = None if lets is None else dict(lets)
                         part[:] = self._inside(_Scope((when,)), part, known, True)
             elif isinstance(stmt, L.While):
-                self._forget(stmt, {})
+                self._invalidate(stmt, {})
                 stmt.body = self._inside(_Scope(), stmt.body, {}, False)
             elif isinstance(stmt, L.Loop):
                 self._loop(stmt, lets or {})
-            self._forget(stmt, lets or {})
+            self._invalidate(stmt, lets or {})
             if lets is not None and isinstance(stmt, L.Let):
-                _note(stmt, lets)
-            elif lets is not None and isinstance(stmt, L.Store) and id(stmt) in self.kept:
-                self._keep(stmt, lets)
+                _add_definition(stmt, lets)
+            elif lets is not None and isinstance(stmt, L.Store) and id(stmt) in self.scalar_stores:
+                self._record_scalar_store(stmt, lets)
             out.append(stmt)
         return out
 
     def _inside(
-        self, scope: _Scope, body: list[L.Stmt], lets: Lets | None, tells: bool
+        self, scope: _Scope, body: list[L.Stmt], lets: Lets | None, holds_after: bool
     ) -> list[L.Stmt]:
-        """The block of a scope; what is found there `tells` something about later ones."""
+        """Return the block of a scope without redundant checks.
+
+        Its facts also hold after the scope if `holds_after`.
+        """
         self.scopes.append(scope)
-        self.levels.append(_Settled())
+        self.levels.append(_FactSet())
         out = self.block(body, lets)
         self.scopes.pop()
         found = self.levels.pop()
-        if tells:
+        if holds_after:
             for fact in found.facts:
                 self.levels[-1].add(fact.within(scope))
         return out
 
     def _loop(self, loop: L.Loop, lets: Lets) -> None:
-        """What an iteration changes may be otherwise when the next begins."""
+        """Process a loop.  Facts that an iteration invalidates do not hold at its start, either:
+        the previous iteration may have invalidated them."""
         scope = _Scope(self._range(loop, lets), loop.var)
         known = dict(lets)
-        self._forget(loop, known)
-        all_rounds = not any(isinstance(s, (L.Break, L.Return)) for s in L.walk(loop.body))
-        loop.body = self._inside(scope, loop.body, known, all_rounds)
+        self._invalidate(loop, known)
+        all_iterations = not any(isinstance(s, (L.Break, L.Return)) for s in L.walk(loop.body))
+        loop.body = self._inside(scope, loop.body, known, all_iterations)
 
-    def _is_settled(self, cond: L.Expr) -> bool:
-        """Whether a condition is known not to hold, here or in all rounds of loops around."""
+    def _is_redundant(self, cond: L.Expr) -> bool:
+        """True if a condition is known to be false, here or in all iterations of the surrounding
+        loops."""
         facts = [_Fact(cond)]
         for level, scope in zip(reversed(self.levels), [*reversed(self.scopes), None]):
             if any(fact in level.facts for fact in facts):
                 return True
             if scope is not None and scope.exprs:
                 free = [f for f in facts if scope.var not in names_in(f.exprs())]
-                facts = [*(f.within(scope) for f in facts), *free][:MANY]
+                facts = [*(f.within(scope) for f in facts), *free][:MAX_FACT_VARIANTS]
         return False
 
     def _range(self, loop: L.Loop, lets: Lets) -> tuple[L.Expr, ...]:
-        """Which rounds a loop makes, in whatever order."""
+        """The iteration space of a loop, independent of its direction if its step is 1 or -1."""
         start, stop, step = (
-            _spelt(resolve(e, self.integers), lets) for e in (loop.start, loop.stop, loop.step)
+            _substitute(resolve(e, self.integers), lets) for e in (loop.start, loop.stop, loop.step)
         )
-        spelt = L.Loop(loop.var, start, stop, step)
-        span = L.span(spelt)
+        resolved = L.Loop(loop.var, start, stop, step)
+        span = L.span(resolved)
         return (*span, L.ONE) if span is not None else (start, stop, step)
 
-    def _keep(self, put: L.Store, lets: Lets) -> None:
-        """A number that is kept is known by its place, too."""
-        index = tuple(_spelt(e, lets) for e in put.index)
-        loops = self.kept[id(put)]
-        apart = all(any(L.offset(e, var) is not None for e in index) for var in loops)
-        if not apart or put.expr.dtype not in ("int64", "bool"):
+    def _record_scalar_store(self, store: L.Store, lets: Lets) -> None:
+        """Record that a scalar equals the buffer element that it is stored to.
+
+        Facts about the scalar become facts about the element.  Each iteration must store to an
+        element of its own.
+        """
+        index = tuple(_substitute(e, lets) for e in store.index)
+        loops = self.scalar_stores[id(store)]
+        is_distinct = all(any(L.offset(e, var) is not None for e in index) for var in loops)
+        if not is_distinct or store.expr.dtype not in ("int64", "bool"):
             return
-        assert isinstance(put.expr, L.Name)
-        name, place = put.expr.name, L.Load(put.buffer, index, put.expr.dtype)
+        assert isinstance(store.expr, L.Name)
+        name, element = store.expr.name, L.Load(store.buffer, index, store.expr.dtype)
         for level in self.levels:
             for fact in [f for f in level.named.get(name, ()) if f in level.facts]:
-                self.levels[-1].add(fact.with_one(put.expr, place))
-        lets[name] = place, _Use.of([place])
+                self.levels[-1].add(fact.with_replaced(store.expr, element))
+        lets[name] = element, _Dependences.of([element])
 
-    def _forget(self, stmt: L.Stmt, lets: Lets) -> None:
-        """What a statement may have changed is open again."""
+    def _invalidate(self, stmt: L.Stmt, lets: Lets) -> None:
+        """Remove the facts and definitions that a statement may invalidate."""
         if isinstance(stmt, L.Comment):
             return
         names, buffers = self._changed(stmt)
         if not names and not buffers:
             return
         for level in self.levels:
-            level.forget(names, buffers, self.may_alias)
+            level.invalidate(names, buffers, self.may_alias)
         for name, (_, use) in list(lets.items()):
-            if name in names or self._touches(use, names, buffers):
+            if name in names or self._depends_on(use, names, buffers):
                 del lets[name]
 
-    def _touches(self, use: _Use, names: set[str], buffers: set[str]) -> bool:
+    def _depends_on(self, use: _Dependences, names: set[str], buffers: set[str]) -> bool:
         return not use.names.isdisjoint(names) or any(
             a == b or self.may_alias(a, b) for a in use.buffers for b in buffers
         )
 
     def _changed(self, stmt: L.Stmt) -> tuple[set[str], set[str]]:
-        """The variables that may have another value after it, and the buffers that may; not those
-        that numbers are kept in, of which nothing is known before they are written."""
+        """Return the variables that a statement may assign and the buffers that it may modify.
+
+        The buffers of stored scalars are left out: there are no facts about them before they are
+        written.
+        """
         names, buffers = set[str](), set[str]()
         for s in L.walk([stmt]):
             names.update(defs(s))
             if isinstance(s, L.Store):
-                if id(s) not in self.kept:
+                if id(s) not in self.scalar_stores:
                     buffers.add(s.buffer)
             elif isinstance(s, (L.Call, L.CallBuffers, L.CallRoutine)):
                 buffers |= {a.buffer for a in s.args if isinstance(a, L.Part)}
         return names, buffers
 
 
-def _spelt(e: L.Expr, lets: Lets) -> L.Expr:
+def _substitute(e: L.Expr, lets: Lets) -> L.Expr:
+    """Return `e` with the definitions in `lets` substituted for names."""
+
     def new(part: L.Expr) -> L.Expr | None:
         return lets[part.name][0] if isinstance(part, L.Name) and part.name in lets else None
 
     return L.map_expr(e, new) if lets else e
 
 
-def _note(stmt: L.Let, lets: Lets) -> None:
+def _add_definition(stmt: L.Let, lets: Lets) -> None:
+    """Add the definition of a scalar to `lets`, with earlier definitions substituted."""
     if stmt.expr.dtype not in ("int64", "bool") and not isinstance(stmt.expr, L.Load):
         return
-    expr = _spelt(stmt.expr, lets)
-    use = _Use.of([expr])
-    if stmt.name not in use.names and sum(1 for _ in L.walk_expr(expr)) <= LONG:
+    expr = _substitute(stmt.expr, lets)
+    use = _Dependences.of([expr])
+    if stmt.name not in use.names and sum(1 for _ in L.walk_expr(expr)) <= MAX_DEFINITION_SIZE:
         lets[stmt.name] = expr, use
 
 
-def _only_fails(stmt: L.If) -> bool:
+def _is_failing_branch(stmt: L.If) -> bool:
+    """True for a branch without `else` that ends by raising an error."""
     return not stmt.orelse and bool(stmt.then) and isinstance(stmt.then[-1], L.Fail)
 
 
-def _alternatives(cond: L.Expr) -> list[L.Expr]:
-    """None of several holds if not one of them does."""
+def _disjuncts(cond: L.Expr) -> list[L.Expr]:
+    """Return all operands of a disjunction: each of them is false if the disjunction is."""
     if isinstance(cond, L.Bin) and cond.op == "or":
-        return [cond.left, cond.right, *_alternatives(cond.left), *_alternatives(cond.right)]
+        return [cond.left, cond.right, *_disjuncts(cond.left), *_disjuncts(cond.right)]
     return []

@@ -1,4 +1,4 @@
-"""A loop whose checks can be told before it is written twice, once without them, on loop-level IR.
+"""Loop versioning: duplicate a loop with checks, once without them, on loop-level IR.
 
     for j in range(n):                          if n > x.shape[0]:
         if c & 1 << j != 0:                         for j in range(n):
@@ -8,10 +8,11 @@
                                                         if c & 1 << j != 0:
                                                             s = s + x[j]
 
-What only some rounds check cannot fail before the loop, nor can what all of them check where the
-caller would see that it came too soon (`hoist.py`).  But whether any round might fail is
-known: then all goes as it did.  Likewise whether any round might shift a number too far, which each
-would have to ask (`lower/ops/bit_shift.py`).
+A check that only some iterations execute must not fail before the loop.  Neither must a check that
+all iterations execute, if the caller can observe that the error is raised too early (`hoist.py`).
+But the condition that any iteration might fail can be evaluated before the loop.  If it holds, the
+original loop runs.  Shifts are handled alike: the condition that any iteration shifts by an amount
+out of range replaces a test per iteration (`lower/ops/bit_shift.py`).
 """
 
 from __future__ import annotations
@@ -24,32 +25,37 @@ from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 from ..ops.bit_shift import asked
-from .hoist import in_last_round
+from .hoist import at_last_iteration
 
-# A loop with more statements than this is not written twice.
-LARGE = 40
-_PLAIN = (L.Let, L.Store, L.If, L.Fail, L.Comment)
-_SAFE = (L.Name, L.Lit, L.Size, L.Bin, L.Un, L.Select)
+# The maximal number of statements of a loop that is duplicated.
+MAX_STATEMENTS = 40
+# The statements that a versioned loop may contain.
+_ALLOWED = (L.Let, L.Store, L.If, L.Fail, L.Comment)
+# The expressions that may be evaluated speculatively.
+_SPECULATABLE = (L.Name, L.Lit, L.Size, L.Bin, L.Un, L.Select)
 
 
 def version_checked_loops(body: list[L.Stmt], params: Iterable[str]) -> None:
-    """Rewrites `body` in place.  Names in `params` have values from the beginning."""
-    if any(isinstance(s, L.Fail) or _asks(s) for s in L.walk(body)):
+    """Rewrite `body` in place.  Names in `params` are bound at its start."""
+    if any(isinstance(s, L.Fail) or _has_shift_test(s) for s in L.walk(body)):
         _block(body, dict.fromkeys(params))
 
 
-def _asks(stmt: L.Stmt) -> bool:
-    """Whether it asks if a shift goes too far."""
-    return any(asked(part) is not None for part in L.parts_read(stmt))
+def _has_shift_test(stmt: L.Stmt) -> bool:
+    """True if a statement tests whether a shift amount is out of range."""
+    return any(asked(part) is not None for part in L.subexprs_read(stmt))
 
 
 def _block(body: list[L.Stmt], bound: dict[str, None]) -> list[str]:
-    """`bound` are the names that have a value for certain; gives those that the block adds."""
+    """Version the loops of a block; return the names that it definitely assigns.
+
+    `bound` are the names that are definitely assigned before it.
+    """
     before = len(bound)
-    for place, stmt in enumerate(body):
+    for position, stmt in enumerate(body):
         blocks = [_block(block, bound) for block in L.blocks_of(stmt)]
         if isinstance(stmt, L.Loop):
-            body[place] = _twice(stmt, bound)
+            body[position] = _versioned(stmt, bound)
         elif isinstance(stmt, L.If):
             bound.update(dict.fromkeys(n for n in blocks[0] if n in blocks[1]))
         else:
@@ -60,26 +66,31 @@ def _block(body: list[L.Stmt], bound: dict[str, None]) -> list[str]:
     return added
 
 
-def _twice(loop: L.Loop, bound: dict[str, None]) -> L.Stmt:
+def _versioned(loop: L.Loop, bound: dict[str, None]) -> L.Stmt:
+    """Return a branch between a loop and its unchecked version, or the loop itself."""
     inside = list(L.walk(loop.body))
-    if loop.parallel or len(inside) > LARGE or not any(L.is_check(s) or _asks(s) for s in inside):
+    if (
+        loop.parallel
+        or len(inside) > MAX_STATEMENTS
+        or not any(L.is_check(s) or _has_shift_test(s) for s in inside)
+    ):
         return loop
-    if L.span(loop) is None or not all(isinstance(s, _PLAIN) for s in inside):
+    if L.span(loop) is None or not all(isinstance(s, _ALLOWED) for s in inside):
         return loop
-    other = replace(loop, body=_copied(loop.body))
-    without = _Without(other, bound)
-    if not without.conds:
+    unchecked = replace(loop, body=_copied(loop.body))
+    version = _UncheckedVersion(unchecked, bound)
+    if not version.conds:
         return loop
     cond: L.Expr = L.lit(False, "bool")
-    for e in without.conds:
+    for e in version.conds:
         cond = L.either(cond, e)
     if isinstance(cond, L.Lit):
-        return loop if cond.value else other
-    return L.If(cond, [loop], [other])
+        return loop if cond.value else unchecked
+    return L.If(cond, [loop], [unchecked])
 
 
 def _copied(body: list[L.Stmt]) -> list[L.Stmt]:
-    """Other statements, of the same expressions."""
+    """Return a copy of the statements, which shares their expressions."""
     out: list[L.Stmt] = []
     for s in body:
         out.append(
@@ -88,16 +99,22 @@ def _copied(body: list[L.Stmt]) -> list[L.Stmt]:
     return out
 
 
-def _is_at_hand(e: L.Expr, bound: dict[str, None]) -> bool:
-    """Whether an expression can be computed ahead without harm."""
+def _is_speculatable(e: L.Expr, bound: dict[str, None]) -> bool:
+    """True if an expression can be evaluated before the loop: it cannot trap, and all of its names
+    are bound."""
     parts = L.walk_expr(e)
-    harmless = all(isinstance(p, _SAFE) and getattr(p, "op", "") not in ("//", "%") for p in parts)
-    return harmless and all(name in bound for name in names_in([e]))
+    safe = all(
+        isinstance(p, _SPECULATABLE) and getattr(p, "op", "") not in ("//", "%") for p in parts
+    )
+    return safe and all(name in bound for name in names_in([e]))
 
 
-class _Without:
-    """Takes from a loop what cannot be where none of the conditions `conds` holds: its checks, if
-    that can be told of all, and shifts that go too far."""
+class _UncheckedVersion:
+    """Makes a loop valid only where none of the conditions `conds` holds.
+
+    Removes the checks of the loop, if a condition is found for each, and the range tests of shift
+    amounts.
+    """
 
     def __init__(self, loop: L.Loop, given: dict[str, None]) -> None:
         self.loop, self.given = loop, given
@@ -117,61 +134,75 @@ class _Without:
         integers: dict[str, L.Expr],
         fails: list[list[L.Expr] | None],
     ) -> None:
-        """`integers` are what numbers of this round are made from that do not change in it."""
+        """Rewrite a block and append the conditions of each check, or None, to `fails`.
 
-        def plain(e: L.Expr) -> L.Expr | None:
+        `integers` are the definitions of the integers that have one value per iteration.
+        """
+
+        def without_test(e: L.Expr) -> L.Expr | None:
             shift = asked(e)
-            far = self._ahead(resolve(shift[0], integers), changing=True) if shift else None
-            if shift is None or far is None:
+            out_of_range = (
+                self._tests_before_loop(resolve(shift[0], integers), varying=True)
+                if shift
+                else None
+            )
+            if shift is None or out_of_range is None:
                 return None
-            self.conds.update(dict.fromkeys(far))
-            return L.map_expr(shift[1], plain)
+            self.conds.update(dict.fromkeys(out_of_range))
+            return L.map_expr(shift[1], without_test)
 
         for stmt in body:
             if L.is_check(stmt):
-                fails.append(self._ahead(resolve(stmt.cond, integers)))
+                fails.append(self._tests_before_loop(resolve(stmt.cond, integers)))
                 continue
-            whole = None
+            resolved = None
             if isinstance(stmt, L.Let) and stmt.expr.dtype == "int64":
-                whole = resolve(stmt.expr, integers)
-            L.map_stmt(stmt, plain)
+                resolved = resolve(stmt.expr, integers)
+            L.map_stmt(stmt, without_test)
             for block in L.blocks_of(stmt):
                 self._block(block, dict(integers), fails)
-            if isinstance(stmt, L.Let) and whole is not None:
-                if self.bound[stmt.name] == 1 and self._is_fixed(whole):
-                    integers[stmt.name] = whole
+            if isinstance(stmt, L.Let) and resolved is not None:
+                if self.bound[stmt.name] == 1 and self._is_fixed(resolved):
+                    integers[stmt.name] = resolved
 
     def _is_fixed(self, e: L.Expr) -> bool:
-        """Has one value in all rounds but for the loop's variable."""
+        """True if an expression is loop-invariant but for the loop's variable."""
         return not any(self.bound[name] for name in names_in([e]))
 
-    def _ahead(self, cond: L.Expr, changing: bool = False) -> list[L.Expr] | None:
-        """Conditions in one of which this one holds in some round, if it does in any; None if that
-        cannot be told, or if it is the same in all rounds though it should be `changing`."""
+    def _tests_before_loop(self, cond: L.Expr, varying: bool = False) -> list[L.Expr] | None:
+        """Return conditions of which one holds before the loop if `cond` holds in some iteration.
+
+        Return None if there are no such conditions, or if `cond` must be `varying` but is
+        loop-invariant.
+        """
         found: list[L.Expr] = []
-        if changing and self.loop.var not in names_in([cond]):
+        if varying and self.loop.var not in names_in([cond]):
             return None
-        for part in _alternatives(cond):
-            some = self._in_some_round(part) if self._is_fixed(part) else None
-            if some is None or not _is_at_hand(some, self.given):
+        for part in _disjuncts(cond):
+            test = self._in_any_iteration(part) if self._is_fixed(part) else None
+            if test is None or not _is_speculatable(test, self.given):
                 return None
-            found.append(some)
+            found.append(test)
         return found
 
-    def _in_some_round(self, cond: L.Expr) -> L.Expr | None:
-        """Where the loop's variable is largest or smallest, if it holds there or in no round."""
+    def _in_any_iteration(self, cond: L.Expr) -> L.Expr | None:
+        """Return `cond` for the largest or smallest value of the loop's variable.
+
+        Return None unless `cond` holds there or in no iteration.
+        """
         span, var = L.span(self.loop), self.loop.var
         assert span is not None
         if isinstance(cond, L.Bin) and cond.op == "<" and var not in names_in([cond.right]):
             c = L.offset(cond.left, var)
             if c is not None and (c >= 0 or isinstance(span[0], L.Lit)):
                 return L.compare("<", L.add(span[0], L.lit(c)), cond.right)
-        return in_last_round(var, span[1], cond)
+        return at_last_iteration(var, span[1], cond)
 
 
-def _alternatives(cond: L.Expr) -> list[L.Expr]:
+def _disjuncts(cond: L.Expr) -> list[L.Expr]:
+    """Return the operands of a disjunction."""
     if isinstance(cond, L.Bin) and cond.op == "or":
-        return [*_alternatives(cond.left), *_alternatives(cond.right)]
+        return [*_disjuncts(cond.left), *_disjuncts(cond.right)]
     return [cond]
 
 

@@ -1,4 +1,4 @@
-"""Conversions between dtypes, as expressions."""
+"""Builders of dtype conversions as loop-level expressions, with the semantics of NumPy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from . import nodes as L
 
 
 def kind(dtype: str) -> str:
+    """NumPy's kind character of a dtype: "b", "i", "u", "f" or "c"."""
     return np.dtype(dtype).kind
 
 
 def cast(e: L.Expr, dtype: str) -> L.Expr:
-    """`e` as `dtype`, as NumPy's astype converts it."""
+    """`e` converted to `dtype` as NumPy's `astype` does."""
     if e.dtype == dtype:
         return e
     if isinstance(e, L.Lit):
@@ -22,7 +23,7 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
     if dtype == "bool":
         return L.Bin("!=", e, L.Lit(0, e.dtype), "bool")
     if kind(e.dtype) == "f" and kind(dtype) in "iu":
-        # Python refuses to convert nan and inf; NumPy does not.
+        # Python's int() raises for NaN and infinity; NumPy's astype does not.
         whole = L.Apply("rt.to_int", (e,), "int64")
         if dtype == "uint64":
             return _to_uint64(e, whole)
@@ -33,7 +34,11 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
 
 
 def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
-    """A float as a uint64: from 2**63 on it does not fit in the int64 `whole`."""
+    """A float converted to uint64, given its conversion `whole` to int64.
+
+    Values from 2**63 on do not fit in int64.  For them 2**63 is subtracted before the conversion
+    and the top bit is set after it.
+    """
     half = L.Lit(2.0**63, e.dtype)
     rest = L.Apply("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
     high = L.Bin("^", L.Cast(rest, "uint64"), L.Lit(2**63, "uint64"), "uint64")
@@ -42,12 +47,13 @@ def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
 
 
 def _literal(value: Any, dtype: str) -> Any:
+    """A literal's value converted at compile time."""
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()].item()
 
 
 def fit(e: L.Expr, dtype: str) -> L.Expr:
-    """Numba widens small integers; wrap them back."""
+    """`e` cast back to `dtype`: Numba promotes narrow integers to 64 bits in arithmetic."""
     if kind(dtype) in "iu" and dtype != "int64" and not isinstance(e, L.Lit):
         return L.Cast(e, dtype)
     return e

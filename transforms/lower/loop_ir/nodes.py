@@ -9,15 +9,16 @@
              | Store(buffer, index, expr, add)      buffer[index] = expr, or += expr
              | Loop(var, start, stop, step, body)   var takes the values of Python's range.
                                                     `parallel`: iterations are independent.
-                                                    `soon`: a Break mostly ends it early.
-             | While(body)                          until a Break
+                                                    `exits_early`: a Break mostly ends it early.
+             | While(body)                          repeats until a Break
              | Break
              | If(cond, then, orelse)
              | Fail(exception, message, site, values)
-             | Call(function, args)                 a runtime routine, for its effect
-             | CallBuffers(names, function, args)   a runtime routine that returns buffers
-             | CallRoutine(names, function, args)   another routine of the program: its results
-             | Print(template, values)              print, with a template as of str.format
+             | Call(function, args)                 calls a runtime routine for its side effect
+             | CallBuffers(names, function, args)   calls a runtime routine that returns buffers
+             | CallRoutine(names, function, args)   calls another routine of the program and binds
+                                                    its results
+             | Print(template, values)              prints; the template is as of str.format
              | Comment(text)
              | Return(results)
     Expr     = Lit(value, dtype)
@@ -34,7 +35,8 @@
                                                     index, as an argument of a call
 
 All expressions are free of side effects and typed.  Every buffer variable has one dtype and
-rank.  There are no array expressions: the same IR is to become CUDA kernels and object files.
+rank.  There are no array expressions: the same IR must also be suitable for CUDA kernels and
+object files.
 """
 
 from __future__ import annotations
@@ -196,7 +198,7 @@ class If:
 
 @record
 class Fail:
-    """Raises `exception(message)`, or `Failure(site, *values)` where `site` is given."""
+    """Raise `exception(message)`, or `Failure(site, *values)` where `site` is given."""
 
     exception: str
     message: str
@@ -240,8 +242,8 @@ class Return:
     results: tuple[Expr | Part, ...]
 
 
-# The routines that write to their last argument and only read the others.
-PRODUCTS = ("rt.gemm", "rt.gemm_at")
+# Runtime routines for matrix products.  They write to their last argument and only read the others.
+GEMM_ROUTINES = ("rt.gemm", "rt.gemm_at")
 
 Stmt = (
     Let | Alloc | View | Rebind | Store | Loop | While | Break | If | Fail | Call | CallBuffers
@@ -256,16 +258,18 @@ class Routine:
     body: list[Stmt]
 
 
-# ---------------------------------------------------------------- walking
+# ---------------------------------------------------------------- traversal
 
 
-def parts_of(e: Expr) -> tuple[Expr, ...]:
-    find = _PARTS.get(type(e))
+def operands_of(e: Expr) -> tuple[Expr, ...]:
+    """The operands of an expression."""
+    find = _OPERANDS.get(type(e))
     return find(e) if find else ()
 
 
-# Asked for so often that a chain of `isinstance` would take a good part of a translation.
-_PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+# Operands by node type.  A table, because the lookup is so frequent that a chain of `isinstance`
+# tests would take a good part of the compile time.
+_OPERANDS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Load: lambda e: e.index,
     Bin: lambda e: (e.left, e.right),
     Un: lambda e: (e.x,),
@@ -276,8 +280,8 @@ _PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
 }
 
 
-# The same parts by their names.
-_NAMED: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
+# The same operands as keyword arguments for `replace`.
+_OPERAND_FIELDS: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
     Load: lambda parts: {"index": parts},
     Bin: lambda parts: {"left": parts[0], "right": parts[1]},
     Un: lambda parts: {"x": parts[0]},
@@ -289,25 +293,29 @@ _NAMED: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
 
 
 def walk_expr(e: Expr) -> Sequence[Expr]:
-    """An expression and its parts, each before its own."""
-    if type(e) not in _PARTS:
+    """An expression and all its subexpressions, in pre-order."""
+    if type(e) not in _OPERANDS:
         return (e,)
-    found, waiting = [], [e]
-    while waiting:
-        e = waiting.pop()
+    found, worklist = [], [e]
+    while worklist:
+        e = worklist.pop()
         found.append(e)
-        find = _PARTS.get(type(e))
+        find = _OPERANDS.get(type(e))
         if find:
-            waiting.extend(reversed(find(e)))
+            worklist.extend(reversed(find(e)))
     return found
 
 
 def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
-    """`e` with each part that `f` maps to something replaced by it, outermost first."""
+    """`e` with each subexpression for which `f` returns an expression replaced by that expression.
+
+    The traversal is top-down and does not enter a replacement.  If nothing changes, the result is
+    `e` itself.
+    """
     new = f(e)
     if new is not None:
         return new
-    find = _PARTS.get(type(e))
+    find = _OPERANDS.get(type(e))
     if find is None:
         return e
     parts = find(e)
@@ -317,15 +325,16 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
             break
     else:
         return e
-    return replace(e, **_NAMED[type(e)](changed))
+    return replace(e, **_OPERAND_FIELDS[type(e)](changed))
 
 
-def place_in(block: list[Stmt], stmt: Stmt) -> int:
-    """Where a statement stands, which may be equal to others."""
+def position_of(block: list[Stmt], stmt: Stmt) -> int:
+    """The position of a statement in its block, by identity: another one may compare equal."""
     return next(k for k, s in enumerate(block) if s is stmt)
 
 
 def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
+    """The blocks nested directly in a statement."""
     find = _BLOCKS.get(type(stmt))
     return find(stmt) if find else ()
 
@@ -338,7 +347,7 @@ _BLOCKS: dict[type, Callable[[Any], tuple[list[Stmt], ...]]] = {
 
 
 def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
-    """The expressions and Wholes a statement itself reads, nested blocks not counted."""
+    """The expressions and `Part`s that a statement itself reads, nested blocks excluded."""
     find = _READ.get(type(stmt))
     return find(stmt) if find else ()
 
@@ -359,14 +368,15 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 }
 
 
-def parts_read(stmt: Stmt) -> Iterator[Expr]:
-    """All parts of the expressions that a statement itself reads; what it takes whole is none."""
+def subexprs_read(stmt: Stmt) -> Iterator[Expr]:
+    """All subexpressions of the expressions that a statement itself reads, `Part`s excluded."""
     for e in exprs_of(stmt):
         if not isinstance(e, Part):
             yield from walk_expr(e)
 
 
 def walk(body: list[Stmt]) -> Iterator[Stmt]:
+    """All statements of a block and of its nested blocks, in pre-order."""
     for stmt in body:
         yield stmt
         if type(stmt) in _BLOCKS:
@@ -375,13 +385,13 @@ def walk(body: list[Stmt]) -> Iterator[Stmt]:
 
 
 def map_stmts(body: list[Stmt], f: Callable[[Expr], Expr | None]) -> None:
-    """Replaces parts of all expressions in `body`, in place."""
+    """Apply `map_expr` to all expressions in `body`, nested blocks included, in place."""
     for stmt in walk(body):
         map_stmt(stmt, f)
 
 
 def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
-    """Replaces parts of the expressions that a statement itself reads, in place."""
+    """Apply `map_expr` to the expressions that a statement itself reads, in place."""
 
     def new(e: Any) -> Any:
         if isinstance(e, Part):
@@ -407,7 +417,10 @@ def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
 
 
 def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Store] | None:
-    """The loops, each from 0 in steps of 1, around a single assignment to an element."""
+    """The loops and the store of a perfect loop nest around a single `Store`, or None.
+
+    Each loop must be normalised: start 0, step 1.
+    """
     loops: list[Loop] = []
     while isinstance(stmt, Loop):
         inside = [s for s in stmt.body if not isinstance(s, Comment)]
@@ -418,7 +431,7 @@ def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Store] | None:
     return (loops, stmt) if loops and isinstance(stmt, Store) else None
 
 
-# ---------------------------------------------------------------- making integers
+# ---------------------------------------------------------------- folding constructors
 
 ZERO = Lit(0, "int64")
 ONE = Lit(1, "int64")
@@ -434,17 +447,17 @@ def is_lit(e: Any, value: Any) -> bool:
 
 
 def is_simple(e: Expr) -> bool:
-    """Costs nothing to write down twice."""
+    """True if the expression may be duplicated at no cost."""
     return isinstance(e, (Lit, Name, Size))
 
 
 def wrapped(n: int) -> int:
-    """An integer as 64 bits hold it."""
+    """`n` wrapped around to the range of int64."""
     return (n + 2**63) % 2**64 - 2**63
 
 
 def add(a: Expr, b: Expr) -> Expr:
-    """a + b of int64, folded where it can be."""
+    """a + b of int64, constant-folded where possible."""
     if isinstance(a, Lit) and isinstance(b, Lit):
         return lit(wrapped(a.value + b.value))
     if is_lit(a, 0):
@@ -469,7 +482,7 @@ def sub(a: Expr, b: Expr) -> Expr:
 
 
 def offset(e: Expr, var: str) -> int | None:
-    """c, if `e` is var + c."""
+    """c, if `e` is var + c with a constant c, otherwise None."""
     if e == Name(var):
         return 0
     if isinstance(e, Bin) and e.op in "+-" and e.left == Name(var):
@@ -523,7 +536,7 @@ def either(a: Expr, b: Expr) -> Expr:
 
 
 def negated(cond: Expr) -> Expr:
-    # Not the opposite comparison: nan fails both.
+    # Not the inverse comparison: both are false for a NaN.
     return cond.x if isinstance(cond, Un) and cond.op == "not" else Un("not", cond, "bool")
 
 
@@ -544,19 +557,22 @@ def select(cond: Expr, x: Expr, y: Expr) -> Expr:
 
 
 def span(loop: Loop) -> tuple[Expr, Expr] | None:
-    """The least number that a loop counts through and the one after the greatest, if it counts by
-    one, in whichever direction."""
+    """The half-open range [least, end) of a loop's induction variable, if its step is 1 or -1."""
     if is_lit(loop.step, 1):
-        return without_limit(loop.start, loop.stop, "<="), loop.stop
+        return strip_clamp(loop.start, loop.stop, "<="), loop.stop
     if is_lit(loop.step, -1):
         least = add(loop.stop, ONE)
-        return least, without_limit(add(loop.start, ONE), least, ">=")
+        return least, strip_clamp(add(loop.start, ONE), least, ">=")
     return None
 
 
-def without_limit(end: Expr, other: Expr, op: str) -> Expr:
-    """A loop that runs backward begins at `x if x >= other else other`, so that it does not wrap
-    where it makes no rounds.  As the end of a range, x says the same."""
+def strip_clamp(end: Expr, other: Expr, op: str) -> Expr:
+    """`x`, if `end` is the clamp `x if x op other else other`; otherwise `end`.
+
+    The start of a loop with step -1 is clamped in this form, so that it does not wrap around where
+    the loop has no iterations.  As one end of a range whose other end is `other`, x is equivalent:
+    the range is empty in the same cases.
+    """
     match end:
         case Select(Bin(sign, x, y), a, b) if sign == op and (a, b) == (x, y) and y == other:
             return x
@@ -564,20 +580,22 @@ def without_limit(end: Expr, other: Expr, op: str) -> Expr:
 
 
 def is_check(stmt: Stmt) -> TypeGuard[If]:
-    """Raises an error in some case, and does nothing else."""
+    """True for a conditional that raises an error if its condition holds and does nothing else."""
     if not isinstance(stmt, If) or stmt.orelse:
         return False
     return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
 
 
 def leaves(body: list[Stmt]) -> bool:
-    """Whether a `Break` in a block leaves the loop around it."""
+    """True if the block contains a `Break` that exits the enclosing loop."""
     return any(
         isinstance(s, Break) or (isinstance(s, If) and any(map(leaves, blocks_of(s)))) for s in body
     )
 
 
-def at_least_none(size: Expr) -> Expr:
-    """A size for memory that is made whether or not a loop runs: one that never does may be over
-    a negative number of rounds."""
+def clamp_to_zero(size: Expr) -> Expr:
+    """max(size, 0), as the size of a buffer that is allocated whether or not a loop runs.
+
+    For a loop with no iterations, stop - start may be negative.
+    """
     return size if isinstance(size, (Size, Lit)) else select(compare(">", size, ZERO), size, ZERO)

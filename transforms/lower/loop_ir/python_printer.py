@@ -1,7 +1,7 @@
-"""Prints loop-level IR as a Python module: what Numba compiles, and CPython can run.
+"""Printer from loop-level IR to a Python module, which Numba compiles and CPython can run.
 
-Scalars must act alike on both: under CPython a value that takes part in arithmetic is a NumPy
-scalar, so that 1.0 / 0.0 is inf; under Numba every operand has the dtype it is printed with.
+Scalars must behave alike under both.  Under CPython an operand of arithmetic is a NumPy scalar, so
+that 1.0 / 0.0 is inf.  Under Numba every operand has the dtype it is printed with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PRECEDENCE = {
     "*": 10, "/": 10, "//": 10, "%": 10, "**": 13,
 }  # fmt: skip
 _SELECT, _NOT, _UNARY, _ATOM = 0, 3, 11, 20
-_SMALL = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+_WRAPPED_DTYPES = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 HEADER = """import numpy as np
@@ -28,6 +28,7 @@ from s2s import kernels as rt
 
 
 def write(routines: list[L.Routine], header: str = "") -> str:
+    """The source of a Python module with the given routines."""
     parts = [header + HEADER]
     parts += [_routine(r) for r in routines]
     return "\n\n".join(parts)
@@ -154,22 +155,25 @@ def index(items: tuple[L.Expr, ...]) -> str:
 
 
 def typed(e: L.Expr) -> str:
-    """As a value to be kept: a literal gets its NumPy type."""
+    """The source of a value that is stored or passed on: a literal gets its NumPy type."""
     if isinstance(e, L.Lit) and e.dtype != "bool":
-        return f"np.{e.dtype}({_number(e.value, e.dtype)})"
+        return f"np.{e.dtype}({_literal(e.value, e.dtype)})"
     return expr(e)
 
 
 def expr(e: L.Expr) -> str:
+    """The source of an expression."""
     return _expr(e)[0]
 
 
-def _at(e: L.Expr, precedence: int) -> str:
+def _paren(e: L.Expr, precedence: int) -> str:
+    """The source of an operand, in parentheses if it binds less tightly than `precedence`."""
     text, p = _expr(e)
     return text if p >= precedence else f"({text})"
 
 
 def _expr(e: L.Expr) -> tuple[str, int]:
+    """The source of an expression and the precedence of its outermost operator."""
     if isinstance(e, L.Lit):
         return _lit(e)
     if isinstance(e, L.Name):
@@ -179,18 +183,18 @@ def _expr(e: L.Expr) -> tuple[str, int]:
     if isinstance(e, L.Size):
         return f"{e.buffer}.shape[{e.axis}]", _ATOM
     if isinstance(e, L.Cast):
-        # What wraps is printed with this conversion already.
+        # Arithmetic of narrow integers is printed with this conversion already.
         return _expr(e.x) if _wraps(e.x, e.dtype) else (f"np.{_np(e.dtype)}({expr(e.x)})", _ATOM)
     if isinstance(e, L.Apply):
         return f"{e.function}({', '.join(typed(a) for a in e.args)})", _ATOM
     if isinstance(e, L.Select):
-        return f"{_operand(e.x, 1)} if {_at(e.cond, 1)} else {_operand(e.y, 0)}", _SELECT
+        return f"{_operand(e.x, 1)} if {_paren(e.cond, 1)} else {_operand(e.y, 0)}", _SELECT
     if isinstance(e, L.Field):
-        return f"{_at(e.x, _ATOM)}[{_string(e.name)}]", _ATOM
+        return f"{_paren(e.x, _ATOM)}[{_string(e.name)}]", _ATOM
     if isinstance(e, L.Un):
         if e.op == "not":
-            return f"not {_at(e.x, _NOT)}", _NOT
-        text = f"{e.op}{_at(e.x, _UNARY)}"
+            return f"not {_paren(e.x, _NOT)}", _NOT
+        text = f"{e.op}{_paren(e.x, _UNARY)}"
         return (f"np.{e.dtype}({text})", _ATOM) if _wraps(e, e.dtype) else (text, _UNARY)
     if isinstance(e, L.Bin):
         return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
@@ -198,14 +202,17 @@ def _expr(e: L.Expr) -> tuple[str, int]:
 
 
 def _wraps(e: L.Expr, dtype: str) -> bool:
-    """Whether this is arithmetic of small integers, which Numba would widen to 64 bits."""
-    return isinstance(e, (L.Bin, L.Un)) and e.dtype == dtype and dtype in _SMALL
+    """True for arithmetic of dtype `dtype` that would not wrap around at its width.
+
+    Numba promotes narrow integers to 64 bits.
+    """
+    return isinstance(e, (L.Bin, L.Un)) and e.dtype == dtype and dtype in _WRAPPED_DTYPES
 
 
 def _operand(e: L.Expr, precedence: int) -> str:
     if isinstance(e, L.Lit) and e.dtype not in ("bool", "int64"):
         return typed(e)
-    return _at(e, precedence)
+    return _paren(e, precedence)
 
 
 def _bin(e: L.Bin) -> tuple[str, int]:
@@ -214,25 +221,25 @@ def _bin(e: L.Bin) -> tuple[str, int]:
     if isinstance(left, L.Lit) and isinstance(right, L.Lit):
         return f"{typed(left)} {e.op} {typed(right)}", p
     if e.op == "<<" and isinstance(left, L.Lit):
-        return f"{typed(left)} << {_at(right, p + 1)}", p  # a number of Python's would not wrap
+        return f"{typed(left)} << {_paren(right, p + 1)}", p  # a Python int never wraps
     if e.op == "**" or e.op in _COMPARISONS:
-        return f"{_at(left, p + 1)} {e.op} {_at(right, p + 1)}", p
-    return f"{_at(left, p)} {e.op} {_at(right, p + 1)}", p
+        return f"{_paren(left, p + 1)} {e.op} {_paren(right, p + 1)}", p
+    return f"{_paren(left, p)} {e.op} {_paren(right, p + 1)}", p
 
 
 def _lit(e: L.Lit) -> tuple[str, int]:
     if e.dtype == "bool":
         return str(bool(e.value)), _ATOM
     if e.dtype in ("float64", "int64"):
-        text = _number(e.value, e.dtype)
+        text = _literal(e.value, e.dtype)
         return text, _UNARY if text.startswith("-") else _ATOM
-    return f"np.{e.dtype}({_number(e.value, e.dtype)})", _ATOM
+    return f"np.{e.dtype}({_literal(e.value, e.dtype)})", _ATOM
 
 
-def _number(value: Any, dtype: str) -> str:
+def _literal(value: Any, dtype: str) -> str:
     if dtype.startswith("complex"):
-        parts = (_number(part, "float64") for part in (value.real, value.imag))
-        return f"complex({', '.join(parts)})" if value.imag else _number(value.real, "float64")
+        parts = (_literal(part, "float64") for part in (value.real, value.imag))
+        return f"complex({', '.join(parts)})" if value.imag else _literal(value.real, "float64")
     if not dtype.startswith("float"):
         return repr(int(value))
     value = float(value)

@@ -1,4 +1,4 @@
-"""Short innermost loops join the loop around them, on loop-level IR.
+"""Loop collapsing: merge a short innermost loop with the loop around it, on loop-level IR.
 
     for i in range(n):                      b_rows = np.empty((m * 3,), np.float64)
         for j in range(m):                  for j in range(m):
@@ -10,9 +10,10 @@
                                                 for j in range(m * 3):
                                                     y_rows[i, j] = x_rows[i, j] + b_rows[j]
 
-A loop of few rounds, as over the channels of an image, is too short for vectors.  Elements that
-follow each other in memory go on from one such loop to the next; what has the short axis alone is
-written down as often as there are rounds, and what is summed over the others is summed up last.
+A loop of few iterations, as over the channels of an image, is too short for vectors.  Contiguous
+elements continue from one such loop to the next, so a single loop runs over a reshaped view.  A
+vector along the short axis alone is repeated, once per iteration of the outer loop.  A sum into
+such a vector accumulates into a repeated vector, which is reduced after the loops.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ..analysis.alias import MayAlias
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
-# Longer loops fill vectors by themselves.
-SHORT = 32
+# The maximal number of iterations of a short loop.  Longer loops fill vectors by themselves.
+MAX_SHORT_TRIPS = 32
 
 Sizes = dict[str, tuple[L.Expr, ...]]
 
@@ -34,17 +35,17 @@ Sizes = dict[str, tuple[L.Expr, ...]]
 def collapse_loops(
     body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> None:
-    """Rewrites `body` in place.  `sizes` are those of parameters in C order."""
+    """Rewrite `body` in place.  `sizes` are those of the C-contiguous parameters."""
     bound = Counter(name for s in L.walk(body) for name in defs(s))
     known = {name: its for name, its in sizes.items() if not bound[name]}
-    joined: dict[tuple[str, int], str] = {}
+    views: dict[tuple[str, int], str] = {}
     out: list[L.Stmt] = []
     for stmt in body:
         if isinstance(stmt, (L.Alloc, L.View)) and bound[stmt.name] == 1:
             known[stmt.name] = stmt.sizes
         if isinstance(stmt, L.Loop):
-            nest = _Nest(stmt, known, may_alias, new_name, joined)
-            nest.join()
+            nest = _Nest(stmt, known, may_alias, new_name, views)
+            nest.collapse()
             out += [*nest.before, stmt, *nest.after]
         else:
             out.append(stmt)
@@ -52,9 +53,12 @@ def collapse_loops(
 
 
 @record(frozen=True)
-class _Place:
-    """Where an element of a pair of loops lies: in a row of a buffer, from axis `axis` on, `shift`
-    rounds of the outer loop later; or, without `axis`, in a vector along the short loop."""
+class _Location:
+    """The location of an element that a pair of loops accesses.
+
+    With `axis`: in a row of a buffer whose axes from `axis` on are collapsed, `shift` iterations of
+    the outer loop ahead.  Without: in a vector along the short loop.
+    """
 
     axis: int | None = None
     shift: int = 0
@@ -62,6 +66,8 @@ class _Place:
 
 @record
 class _Pair:
+    """Two loops to collapse: `inner` is short and is all of the body of `outer`."""
+
     outer: L.Loop
     inner: L.Loop
 
@@ -75,9 +81,9 @@ class _Pair:
         return L.mul(self.outer.stop, self.inner.stop)
 
     @property
-    def places(self) -> L.Expr:
-        """For what is made once, even if the loops never run."""
-        return L.mul(L.at_least_none(self.outer.stop), self.inner.stop)
+    def padded_length(self) -> L.Expr:
+        """The size of a buffer for all iterations, not negative even if the loops never run."""
+        return L.mul(L.clamp_to_zero(self.outer.stop), self.inner.stop)
 
     @property
     def variables(self) -> set[str]:
@@ -86,23 +92,26 @@ class _Pair:
 
 @record
 class _Nest:
+    """A top-level loop nest.  `before` and `after` are statements to insert around it, `views` the
+    reshaped views by buffer and axis."""
+
     root: L.Loop
     sizes: Sizes
     may_alias: MayAlias
     new_name: Callable[[str], str]
-    joined: dict[tuple[str, int], str]
+    views: dict[tuple[str, int], str]
     before: list[L.Stmt] = field(default_factory=list)
     after: list[L.Stmt] = field(default_factory=list)
 
-    def join(self) -> None:
+    def collapse(self) -> None:
         self.bound = {name for s in L.walk([self.root]) for name in defs(s)}
         self.accesses = [a for s in L.walk([self.root]) for a in _accesses(s)]
         for loop in list(L.walk(self.root.body)):
             pair = self._pair(loop)
             if pair is not None:
-                places = self._places(pair)
-                if places is not None:
-                    self._rewrite(pair, places)
+                locations = self._locations(pair)
+                if locations is not None:
+                    self._rewrite(pair, locations)
 
     # ---- finding
 
@@ -114,7 +123,7 @@ class _Nest:
             return None
         if not all(L.is_lit(x.start, 0) and L.is_lit(x.step, 1) for x in (loop, inner)):
             return None
-        if not isinstance(inner.stop, L.Lit) or not 2 <= inner.stop.value <= SHORT:
+        if not isinstance(inner.stop, L.Lit) or not 2 <= inner.stop.value <= MAX_SHORT_TRIPS:
             return None
         if not L.is_simple(loop.stop) or names_in([loop.stop]) & self.bound:
             return None
@@ -122,35 +131,42 @@ class _Nest:
             return None
         return _Pair(loop, inner)
 
-    def _places(self, pair: _Pair) -> dict[tuple[str, L.Index], _Place] | None:
-        """Of all elements that depend on the pair's variables; None if they cannot be joined."""
-        places: dict[tuple[str, L.Index], _Place] = {}
+    def _locations(self, pair: _Pair) -> dict[tuple[str, L.Index], _Location] | None:
+        """Return the locations of all elements that depend on the pair's variables.
+
+        Return None if the pair cannot be collapsed.
+        """
+        locations: dict[tuple[str, L.Index], _Location] = {}
         for stmt in pair.inner.body:
             for buffer, index, how in _accesses(stmt):
                 if not names_in(index) & pair.variables:
                     continue
-                place = self._place(pair, buffer, index)
-                if place is None or (place.axis is None and not self._alone(buffer, how)):
+                location = self._location(pair, buffer, index)
+                if location is None or (
+                    location.axis is None and not self._is_replicable(buffer, how)
+                ):
                     return None
-                places[buffer, index] = place
-        return places if places and not self._counts(pair, places) else None
+                locations[buffer, index] = location
+        return (
+            locations if locations and not self._uses_variables_elsewhere(pair, locations) else None
+        )
 
-    def _place(self, pair: _Pair, buffer: str, index: L.Index) -> _Place | None:
+    def _location(self, pair: _Pair, buffer: str, index: L.Index) -> _Location | None:
         sizes = self.sizes.get(buffer)
         if sizes is None or index[-1] != L.Name(pair.inner.var) or sizes[-1] != pair.inner.stop:
             return None
         *lead, _ = index
-        along = [axis for axis, e in enumerate(lead) if names_in([e]) & pair.variables]
-        if not along:
-            return _Place() if not lead else None
-        axis, *more = along
+        varying = [axis for axis, e in enumerate(lead) if names_in([e]) & pair.variables]
+        if not varying:
+            return _Location() if not lead else None
+        axis, *more = varying
         shift = L.offset(index[axis], pair.outer.var)
         if more or shift is None or not all(L.is_lit(n, 1) for n in sizes[axis + 1 : -1]):
             return None
-        return _Place(axis, shift)
+        return _Location(axis, shift)
 
-    def _alone(self, buffer: str, how: str) -> bool:
-        """Whether a vector is only read in the nest, or only added to at one place."""
+    def _is_replicable(self, buffer: str, how: str) -> bool:
+        """True if a vector is only read in the nest, or only added to by a single statement."""
         others = [
             kind for b, _, kind in self.accesses if b == buffer or self.may_alias(b, buffer)
         ]  # fmt: skip
@@ -158,16 +174,18 @@ class _Nest:
             return all(kind == "load" for kind in others)
         return how == "add" and len(others) == 1
 
-    def _counts(self, pair: _Pair, places: dict[tuple[str, L.Index], _Place]) -> bool:
-        """Whether a variable of the pair stands anywhere but in these places."""
+    def _uses_variables_elsewhere(
+        self, pair: _Pair, locations: dict[tuple[str, L.Index], _Location]
+    ) -> bool:
+        """True if a variable of the pair is used anywhere but in the indices of these elements."""
 
         def known(e: L.Expr) -> L.Expr | None:
-            held = isinstance(e, L.Load) and (e.buffer, e.index) in places
-            return L.ZERO if held else None
+            is_located = isinstance(e, L.Load) and (e.buffer, e.index) in locations
+            return L.ZERO if is_located else None
 
         for stmt in pair.inner.body:
             tops = list(L.exprs_of(stmt))
-            if isinstance(stmt, L.Store) and (stmt.buffer, stmt.index) in places:
+            if isinstance(stmt, L.Store) and (stmt.buffer, stmt.index) in locations:
                 tops = [stmt.expr]
             if names_in([L.map_expr(e, known) for e in tops]) & pair.variables:
                 return True
@@ -175,18 +193,18 @@ class _Nest:
 
     # ---- rewriting
 
-    def _rewrite(self, pair: _Pair, places: dict[tuple[str, L.Index], _Place]) -> None:
+    def _rewrite(self, pair: _Pair, locations: dict[tuple[str, L.Index], _Location]) -> None:
         vectors: dict[str, str] = {}
 
         def moved(buffer: str, index: L.Index) -> tuple[str, L.Index] | None:
-            place = places.get((buffer, index))
-            if place is None:
+            location = locations.get((buffer, index))
+            if location is None:
                 return None
             at: L.Expr = L.Name(pair.outer.var)
-            if place.axis is None:
+            if location.axis is None:
                 return vectors[buffer], (at,)
-            at = L.add(at, L.lit(place.shift * pair.count))
-            return self._in_rows(buffer, place.axis), (*index[: place.axis], at)
+            at = L.add(at, L.lit(location.shift * pair.count))
+            return self._row_view(buffer, location.axis), (*index[: location.axis], at)
 
         def load(e: L.Expr) -> L.Expr | None:
             new = moved(e.buffer, e.index) if isinstance(e, L.Load) else None
@@ -199,12 +217,15 @@ class _Nest:
                 for part in L.walk_expr(e):
                     if (
                         isinstance(part, L.Load)
-                        and places.get((part.buffer, part.index)) == _Place()
+                        and locations.get((part.buffer, part.index)) == _Location()
                     ):
                         if part.buffer not in vectors:
-                            vectors[part.buffer] = self._repeated(pair, part)
-            if isinstance(stmt, L.Store) and places.get((stmt.buffer, stmt.index)) == _Place():
-                vectors[stmt.buffer] = self._summed(pair, stmt)
+                            vectors[part.buffer] = self._repeat_vector(pair, part)
+            if (
+                isinstance(stmt, L.Store)
+                and locations.get((stmt.buffer, stmt.index)) == _Location()
+            ):
+                vectors[stmt.buffer] = self._expand_sum(pair, stmt)
         L.map_stmts(pair.inner.body, load)
         for stmt in pair.inner.body:
             if isinstance(stmt, L.Store):
@@ -215,45 +236,50 @@ class _Nest:
         pair.outer.stop = pair.length
         pair.outer.body[:] = [*remarks, *pair.inner.body]
 
-    def _in_rows(self, buffer: str, axis: int) -> str:
-        """The same memory, with axes from `axis` on made one."""
+    def _row_view(self, buffer: str, axis: int) -> str:
+        """Return the name of a view of a buffer whose axes from `axis` on are collapsed."""
         key = buffer, axis
-        if key not in self.joined:
+        if key not in self.views:
             sizes = [
                 n if isinstance(n, L.Lit) else L.Size(buffer, a)
                 for a, n in enumerate(self.sizes[buffer])
             ]
-            name = self.joined[key] = self.new_name(f"{buffer}_rows")
+            name = self.views[key] = self.new_name(f"{buffer}_rows")
             shape = (*sizes[:axis], L.product(tuple(sizes[axis:])))
             self.before.append(L.View(name, buffer, shape))
-        return self.joined[key]
+        return self.views[key]
 
-    def _repeated(self, pair: _Pair, element: L.Load) -> str:
-        name, at = self.new_name(f"{element.buffer}_rows"), self._at(pair)
-        self.before.append(L.Alloc(name, element.dtype, (pair.places,)))
-        self.before.append(self._loops(pair, L.Store(name, (at,), element)))
+    def _repeat_vector(self, pair: _Pair, element: L.Load) -> str:
+        """Return the name of a new vector that repeats the one that `element` is loaded from."""
+        name, at = self.new_name(f"{element.buffer}_rows"), self._flat_index(pair)
+        self.before.append(L.Alloc(name, element.dtype, (pair.padded_length,)))
+        self.before.append(self._over_pair(pair, L.Store(name, (at,), element)))
         return name
 
-    def _summed(self, pair: _Pair, stmt: L.Store) -> str:
+    def _expand_sum(self, pair: _Pair, stmt: L.Store) -> str:
+        """Return the name of a new vector of partial sums, which is added to the buffer of `stmt`
+        after the nest."""
         name, dtype = self.new_name(f"{stmt.buffer}_rows"), stmt.expr.dtype
-        self.before.append(L.Alloc(name, dtype, (pair.places,)))
+        self.before.append(L.Alloc(name, dtype, (pair.padded_length,)))
         zero = L.Store(name, (L.Name(pair.outer.var),), L.Lit(0, dtype))
         self.before.append(L.Loop(pair.outer.var, L.ZERO, pair.length, L.ONE, [zero]))
-        total = L.Store(stmt.buffer, stmt.index, L.Load(name, (self._at(pair),), dtype), add=True)
-        self.after.append(self._loops(pair, total))
+        total = L.Store(
+            stmt.buffer, stmt.index, L.Load(name, (self._flat_index(pair),), dtype), add=True
+        )
+        self.after.append(self._over_pair(pair, total))
         return name
 
-    def _at(self, pair: _Pair) -> L.Expr:
+    def _flat_index(self, pair: _Pair) -> L.Expr:
         return L.add(L.mul(L.Name(pair.outer.var), pair.inner.stop), L.Name(pair.inner.var))
 
-    def _loops(self, pair: _Pair, stmt: L.Stmt) -> L.Stmt:
+    def _over_pair(self, pair: _Pair, stmt: L.Stmt) -> L.Stmt:
         inner = L.Loop(pair.inner.var, L.ZERO, pair.inner.stop, L.ONE, [stmt])
         return L.Loop(pair.outer.var, L.ZERO, pair.outer.stop, L.ONE, [inner])
 
 
 def _accesses(stmt: L.Stmt) -> list[tuple[str, L.Index, str]]:
-    """Buffer, index, and "load", "store" or "add", of the elements a statement itself touches; of
-    a whole buffer that it is given, "store"."""
+    """Return buffer, index, and "load", "store" or "add" of each element that a statement itself
+    accesses.  A buffer that is an argument of a call counts as "store"."""
     found: list[tuple[str, L.Index, str]] = []
     for e in L.exprs_of(stmt):
         if isinstance(e, L.Part):

@@ -1,4 +1,4 @@
-"""Numbers that take long get a loop of their own, on loop-level IR.
+"""Loop distribution around expensive scalar calls, on loop-level IR.
 
     for i in range(n):                      for i in range(n):
         z = sum of x[i, j] * w[j]               z = sum of x[i, j] * w[j]
@@ -7,8 +7,9 @@
                                                 z = z_rows[i]
                                                 s = s + np.exp(z)
 
-Beside another loop a function is computed for one round after the other; in a loop without others
-it is for several at once, in hardly more time than for one.
+Beside an inner loop, a function is evaluated for one iteration after the other.  In a loop without
+inner loops the calls are vectorised: several take hardly more time than one.  Scalars that a later
+loop reads are expanded to arrays (scalar expansion).
 """
 
 from __future__ import annotations
@@ -18,30 +19,34 @@ from collections.abc import Callable
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import trips
 from ..analysis.dependence import loop_reductions
-from ..analysis.fusion_profit import calls_slowly
-from ..analysis.liveness import Names, after_loops, defs, exposed
+from ..analysis.fusion_profit import has_expensive_calls
+from ..analysis.liveness import Names, defs, exposed, live_after_loops
 from ..loop_ir import nodes as L
 
-# A round may hold this, and loops.
-_PLAIN = (L.Let, L.Store, L.Comment, L.Loop)
-# Loops with so few rounds are written out by the compiler and do not count.
-SHORT = 8
-# With more parts, or numbers to keep, memory would take the time that is saved.
-PARTS, KEPT = 4, 8
+# The statements that the body of a distributed loop may contain.
+_ALLOWED = (L.Let, L.Store, L.Comment, L.Loop)
+# Inner loops with at most this many iterations are unrolled by the compiler and do not count.
+MAX_UNROLLED_TRIPS = 8
+# The maximal numbers of loops and of expanded scalars.  With more, memory traffic would cost the
+# time that is saved.
+MAX_PARTS, MAX_EXPANDED_SCALARS = 4, 8
 
 
 def distribute_calls(
     body: list[L.Stmt], escaping: set[str], may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> list[L.Stmt]:
-    """`visible` are the buffers whose contents the caller sees even if the call fails."""
+    """Return `body` with loops distributed.
+
+    `escaping` are the buffers whose contents the caller sees even if the call fails.
+    """
     if not any(isinstance(s, L.Loop) and len(_parts(s)) > 1 for s in L.walk(body)):
         return body
-    return _Parter(after_loops(body), escaping, with_bindings(body, may_alias), new_name).block(
-        body
-    )
+    return _Distributor(
+        live_after_loops(body), escaping, with_bindings(body, may_alias), new_name
+    ).block(body)
 
 
-class _Parter:
+class _Distributor:
     def __init__(
         self,
         after: dict[int, Names],
@@ -64,8 +69,8 @@ class _Parter:
                 assert isinstance(stmt, L.Loop)
                 common = loop_reductions(stmt, self.after[id(stmt)], self.may_alias, self.escaping)
                 if common is not None and not common.scratch:
-                    new = self._written(stmt, parts, {*common.folds})
-                    if len(new) - len(parts) <= KEPT:
+                    new = self._distributed(stmt, parts, {*common.folds})
+                    if len(new) - len(parts) <= MAX_EXPANDED_SCALARS:
                         out += new
                         continue
             for inner in L.blocks_of(stmt):
@@ -73,43 +78,48 @@ class _Parter:
             out.append(stmt)
         return out
 
-    def _written(self, loop: L.Loop, parts: list[list[L.Stmt]], folds: set[str]) -> list[L.Stmt]:
-        """A loop for each part; what a later part needs of a number, each round keeps."""
+    def _distributed(
+        self, loop: L.Loop, parts: list[list[L.Stmt]], folds: set[str]
+    ) -> list[L.Stmt]:
+        """Return a loop for each part, after allocations for the scalars that later parts read."""
         allocs: list[L.Stmt] = []
         loops: list[L.Stmt] = []
-        kept: dict[str, tuple[str, str]] = {}
+        expanded: dict[str, tuple[str, str]] = {}
         span = L.span(loop)
         assert span is not None
-        place = L.sub(L.Name(loop.var), span[0])
+        index = L.sub(L.Name(loop.var), span[0])
         for k, part in enumerate(parts):
             later = {name for p in parts[k + 1 :] for name in exposed(p)} - folds
             new = {
                 name: (self.new_name(f"{name}_rows"), dtype)
-                for name, dtype in _numbers(part).items()
+                for name, dtype in _assigned_scalars(part).items()
                 if name in later
             }
             tail: list[L.Stmt] = [
-                L.Store(rows, (place,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
+                L.Store(rows, (index,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
             ]
             wanted = exposed([*part, *tail])
             head: list[L.Stmt] = [
-                L.Let(name, L.Load(rows, (place,), dtype))
-                for name, (rows, dtype) in kept.items()
+                L.Let(name, L.Load(rows, (index,), dtype))
+                for name, (rows, dtype) in expanded.items()
                 if name in wanted
             ]
-            kept |= new
-            size = L.at_least_none(trips(loop))
+            expanded |= new
+            size = L.clamp_to_zero(trips(loop))
             allocs += [L.Alloc(rows, dtype, (size,)) for rows, dtype in new.values()]
             loops.append(L.Loop(loop.var, loop.start, loop.stop, loop.step, [*head, *part, *tail]))
         return [*allocs, *loops]
 
 
 def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
-    """The statements of a round in groups that are to have loops of their own: those with other
-    loops, and between them those that take long.  Only one group if nothing is gained."""
+    """Return the statements of a loop's body in groups that are to have loops of their own: those
+    with inner loops, and between them those with expensive calls.
+
+    Return at most one group if distribution is not profitable.
+    """
     if L.span(loop) is None or loop.parallel:
         return []
-    if not all(isinstance(s, _PLAIN) for s in loop.body):
+    if not all(isinstance(s, _ALLOWED) for s in loop.body):
         return []
     if not any(map(_is_long, loop.body)):
         return []
@@ -118,11 +128,11 @@ def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
     for s in loop.body:
         is_deep = _is_long(s)
         if not parts or (is_deep and not deep[-1]):
-            # A sum begins where its loop stands.
+            # The initialisation of a sum moves to the group of its loop.
             begin: list[L.Stmt] = []
             if is_deep and parts:
                 sums = {name for inner in L.walk([s]) for name in defs(inner)}
-                while parts[-1] and _begins(parts[-1][-1], sums):
+                while parts[-1] and _initialises(parts[-1][-1], sums):
                     begin.insert(0, parts[-1].pop())
             parts.append([*begin, s])
             deep.append(is_deep)
@@ -132,34 +142,41 @@ def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
         else:
             parts[-1].append(s)
     joined: list[list[L.Stmt]] = []
-    slow_before = True
+    was_slow = True
     for part, is_deep in zip(parts, deep, strict=True):
-        slow = not is_deep and calls_slowly(part)
-        if joined and not slow and not slow_before:
+        is_slow = not is_deep and has_expensive_calls(part)
+        if joined and not is_slow and not was_slow:
             joined[-1] += part
         elif part:
             joined.append(part)
         else:
             continue
-        slow_before = slow
-    # Of two errors, that of the earlier round comes first.
+        was_slow = is_slow
+    # Only one group may fail: of two errors, that of the earlier iteration must come first.
     fail = [part for part in joined if any(isinstance(s, L.Fail) for s in L.walk(part))]
-    return joined if len(joined) <= PARTS and len(fail) < 2 else []
+    return joined if len(joined) <= MAX_PARTS and len(fail) < 2 else []
 
 
 def _is_long(stmt: L.Stmt) -> bool:
+    """True for a loop, or a loop in it, of more than `MAX_UNROLLED_TRIPS` or an unknown number of
+    iterations."""
     if not isinstance(stmt, L.Loop):
         return False
     count = trips(stmt)
-    return not isinstance(count, L.Lit) or count.value > SHORT or any(map(_is_long, stmt.body))
+    return (
+        not isinstance(count, L.Lit)
+        or count.value > MAX_UNROLLED_TRIPS
+        or any(map(_is_long, stmt.body))
+    )
 
 
-def _begins(stmt: L.Stmt, sums: set[str]) -> bool:
+def _initialises(stmt: L.Stmt, sums: set[str]) -> bool:
+    """True for a comment, or an assignment of a literal to one of `sums`."""
     if isinstance(stmt, L.Comment):
         return True
     return isinstance(stmt, L.Let) and stmt.name in sums and isinstance(stmt.expr, L.Lit)
 
 
-def _numbers(part: list[L.Stmt]) -> dict[str, str]:
-    """What is set in a part, and the dtypes."""
+def _assigned_scalars(part: list[L.Stmt]) -> dict[str, str]:
+    """Return the scalars that a part assigns, with their dtypes."""
     return {s.name: s.expr.dtype for s in L.walk(part) if isinstance(s, L.Let)}

@@ -1,13 +1,15 @@
-"""Merges neighbouring loops over the same range, on loop-level IR.
+"""Loop fusion: merge neighbouring loops over the same range, on loop-level IR.
 
-Two loops become one if what either writes the other touches only in the same iteration: every
-access to such a buffer has the loop's own variable, at one distance from it, at one and the same
-axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
-second loop needs are moved before the first.  If one may fail, the caller sees no difference.
+Two loops are fused if all dependences between them are within one iteration: every access to a
+buffer that one of them writes and the other accesses has the index `variable + c`, with one
+constant c, at one and the same axis.  The statements between the loops must be independent of the
+move.  Allocations, scalars, checks and fills with zeros that the second loop needs are moved before
+the first.  If one of the loops may fail, the caller must not be able to observe the fusion.
 
-A sweep runs backwards.  Where its rounds may come in any order, as in a sum over samples, it runs
-forwards if it can join the loop that it is the adjoint of: what one leaves to the other is then
-what a single round does.  Nests stay: joined, k-means and logistic regression took longer.
+A reverse sweep runs backwards.  If its iterations are independent, as in a sum over samples, it is
+reversed to run forwards where it can then be fused with the loop that it is the adjoint of.  Values
+pass from one to the other within an iteration then.  Loop nests are not reversed: with reversed and
+fused nests, k-means and logistic regression took longer.
 """
 
 from __future__ import annotations
@@ -18,21 +20,26 @@ from typing import TypeGuard
 
 from ..analysis.alias import MayAlias
 from ..analysis.footprint import Footprint, Sizes, footprint
-from ..analysis.fusion_profit import is_slower, nested
+from ..analysis.fusion_profit import is_fusion_unprofitable, nested
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 
-# A merged body beyond this many statements no longer compiles quickly.
-LARGE = 60
-# How many statements back a loop looks for one to join.
-FAR = 60
+# The maximal number of statements of a fused loop.  Larger loops no longer compile quickly.
+MAX_FUSED_STATEMENTS = 60
+# The maximal number of statements before a loop that are searched for a loop to fuse it with.
+MAX_LOOKBACK = 60
 
 
 class LoopFusion:
-    """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
-    whose contents the caller sees even if the call fails; `any_order` loops that run backwards and
-    need not; `integers` what those that never change are made from; `sizes` those of parameters."""
+    """Fuses the loops of a function's body.
+
+    - `may_alias(a, b)`: two buffer variables may share memory.
+    - `escaping`: the buffers whose contents the caller sees even if the call fails.
+    - `any_order`: loops that run backwards but whose iterations are independent.
+    - `integers`: the definitions of the integers that are assigned once.
+    - `sizes`: the sizes of the parameters.
+    """
 
     def __init__(
         self,
@@ -47,32 +54,38 @@ class LoopFusion:
         self.integers = integers or {}
         self.sizes = dict(sizes or {})
         self.any_order = {id(loop): loop for loop in any_order}
-        self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
-        # What is asked of each pair again and again.
-        self._sharing: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-        self.joined = 0  # how many loops
+        self.footprints: dict[int, tuple[L.Stmt, Footprint]] = {}
+        # Cached results of `may_alias`.
+        self._alias_cache: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+        self.fused = 0  # the number of loops fused so far
         self.nests_first = False
 
     def run(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
-        """Nests join first, and what stands between them makes way.  A single loop, or zeros
-        from which a sum starts, would otherwise join one nest and so part it from the next."""
-        self.sizes |= _made_once(stmts)
+        """Return the fused statements.
+
+        Loop nests are fused first, and the statements between them are moved.  Otherwise a single
+        loop, or a fill with zeros that starts a sum, would be fused with one nest and would
+        separate it from the next.
+        """
+        self.sizes |= _single_allocations(stmts)
         self.nests_first = True
         stmts = self.block(stmts)
         self.nests_first = False
         return self.block(stmts)
 
     def footprint(self, stmt: L.Stmt) -> Footprint:
-        held = self.known.get(id(stmt))
-        if held is None or held[0] is not stmt:
-            held = self.known[id(stmt)] = stmt, footprint(stmt, self.footprint)
-        return held[1]
+        """Return the cached footprint of a statement."""
+        cached = self.footprints.get(id(stmt))
+        if cached is None or cached[0] is not stmt:
+            cached = self.footprints[id(stmt)] = stmt, footprint(stmt, self.footprint)
+        return cached[1]
 
     def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+        """Return a block with its loops fused.  Of successive comments only the last is kept."""
         out: list[L.Stmt] = []
         for stmt in stmts:
             self._inside(stmt)
-            if not (isinstance(stmt, L.Loop) and self._merge_either_way(out, stmt)):
+            if not (isinstance(stmt, L.Loop) and self._fuse_either_direction(out, stmt)):
                 out.append(stmt)
         follow = [*out, L.Comment("")][1:]
         return [
@@ -82,16 +95,18 @@ class LoopFusion:
         ]
 
     def _inside(self, stmt: L.Stmt) -> None:
-        before = self.joined
+        """Fuse the loops in the blocks of a statement."""
+        before = self.fused
         if isinstance(stmt, (L.Loop, L.While)):
             stmt.body = self.block(stmt.body)
         elif isinstance(stmt, L.If):
             stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
-        if self.joined > before:
-            self.known.pop(id(stmt), None)
+        if self.fused > before:
+            self.footprints.pop(id(stmt), None)
 
-    def _merge_either_way(self, out: list[L.Stmt], loop: L.Loop) -> bool:
-        if self._merge(out, loop):
+    def _fuse_either_direction(self, out: list[L.Stmt], loop: L.Loop) -> bool:
+        """Fuse `loop` as it is, or reversed if its iterations are independent."""
+        if self._fuse(out, loop):
             return True
         if id(loop) not in self.any_order or len(nested(loop)) > 1:
             return False
@@ -99,116 +114,122 @@ class LoopFusion:
         forwards = L.span(loop)
         assert forwards is not None
         (loop.start, loop.stop), loop.step = forwards, L.ONE
-        self.known.pop(id(loop), None)
-        if self._merge(out, loop):
+        self.footprints.pop(id(loop), None)
+        if self._fuse(out, loop):
             return True
         loop.start, loop.stop, loop.step = backwards
-        self.known.pop(id(loop), None)
+        self.footprints.pop(id(loop), None)
         return False
 
-    def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
-        """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
+    def _fuse(self, out: list[L.Stmt], loop: L.Loop) -> bool:
+        """Fuse `loop`, which follows `out`, with the nearest loop for which that is legal."""
         foot = self.footprint(loop)
-        if foot.fixed or not self._may_join(loop):
+        if foot.fixed or not self._is_fusible(loop):
             return False
-        prints: dict[int, Footprint] = {}
-        needed: list[int] = []  # what must move before the earlier loop, latest first
-        wanted = foot
-        for position in range(len(out) - 1, max(-1, len(out) - 1 - FAR), -1):
+        seen: dict[int, Footprint] = {}
+        needed: list[int] = []  # statements to move before the earlier loop, latest first
+        moving = foot
+        for position in range(len(out) - 1, max(-1, len(out) - 1 - MAX_LOOKBACK), -1):
             stmt = out[position]
             if isinstance(stmt, L.Comment):
                 continue
-            here = prints[position] = self.footprint(stmt)
-            if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
-                if all(self._may_overtake(out[n], prints[n], here) for n in needed):
-                    self._join(out, position, needed, loop)
+            here = seen[position] = self.footprint(stmt)
+            if self._is_fusible(stmt, loop) and self._can_fuse(stmt, here, loop, foot):
+                if all(self._may_precede(out[n], seen[n], here) for n in needed):
+                    self._fuse_at(out, position, needed, loop)
                     return True
-            if here.fixed or (here.fails and not _is_preparation(stmt)):
+            if here.fixed or (here.fails and not _is_setup(stmt)):
                 return False
-            if foot.fails and (here.fails or not self._private(here)):
-                return False  # an error would overtake another, or what the caller sees
-            if (self.nests_first or _is_preparation(stmt) or _is_fill(stmt)) and (
-                here.fails or not self._apart(here, wanted)
+            if foot.fails and (here.fails or not self._stores_locally(here)):
+                return False  # the error would precede another error or an escaping store
+            if (self.nests_first or _is_setup(stmt) or _is_fill(stmt)) and (
+                here.fails or not self._independent(here, moving)
             ):
                 needed.append(position)
-                wanted = _union(wanted, here)
-            elif not self._apart(here, wanted):
+                moving = _union(moving, here)
+            elif not self._independent(here, moving):
                 return False
-            elif any(prints[n].fails for n in needed) and not self._private(here):
-                return False  # a check would overtake what the caller sees
+            elif any(seen[n].fails for n in needed) and not self._stores_locally(here):
+                return False  # a check would precede an escaping store
         return False
 
-    def _join(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
+    def _fuse_at(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
+        """Append the body of `loop` to the loop at `position`, and move the statements `needed`
+        before that."""
         first = out[position]
         assert isinstance(first, L.Loop)
         moved = [out[n] for n in reversed(needed)]
         rest = [out[n] for n in range(position + 1, len(out)) if n not in needed]
-        # The comment goes with the loop it speaks of, unless something else stays with it.
+        # The comment before the loop moves with it, unless a statement between them stays.
         remark = [rest.pop()] if rest and isinstance(rest[-1], L.Comment) else []
         out[position:] = [*moved, first, *rest]
         if loop.var != first.var:
             _rename(loop, first.var)
             for stmt in L.walk(loop.body):
-                self.known.pop(id(stmt), None)
+                self.footprints.pop(id(stmt), None)
         first.body = self.block([*first.body, *remark, *loop.body])
-        self.known.pop(id(first), None)
+        self.footprints.pop(id(first), None)
         if id(loop) not in self.any_order:
             self.any_order.pop(id(first), None)
-        self.joined += 1
+        self.fused += 1
 
     # ---- independence
 
-    def _may_overtake(self, stmt: L.Stmt, moved: Footprint, loop: Footprint) -> bool:
-        """Whether a statement may run before an earlier loop.  If that may fail, it may have asked
-        whether elements are there that the statement does not ask for again
-        (`lower/checks/redundant.py`)."""
-        if loop.fails and not self._has_all_it_needs(stmt, moved):
-            return False
-        return self._apart(moved, loop) and self._same_after_errors(moved, loop)
+    def _may_precede(self, stmt: L.Stmt, moved: Footprint, loop: Footprint) -> bool:
+        """True if a statement may run before an earlier loop.
 
-    def _has_all_it_needs(self, stmt: L.Stmt, f: Footprint) -> bool:
-        """Whether it touches no elements, or each one of a buffer that it fills."""
+        If the loop may fail, it may contain a bounds check that the statement relies on and does
+        not repeat (`lower/checks/redundant.py`).
+        """
+        if loop.fails and not self._needs_no_check(stmt, moved):
+            return False
+        return self._independent(moved, loop) and self._same_after_error(moved, loop)
+
+    def _needs_no_check(self, stmt: L.Stmt, f: Footprint) -> bool:
+        """True if a statement needs no bounds check: it accesses no elements, or it stores all
+        elements of a buffer and loads none."""
         if all(index is None for _, index in (*f.loads, *f.stores)):
             return True
         nest = L.perfect_nest(stmt)
         if nest is None or f.loads:
             return False
-        loops, put = nest
-        if put.index != tuple(L.Name(loop.var) for loop in loops):
+        loops, store = nest
+        if store.index != tuple(L.Name(loop.var) for loop in loops):
             return False
-        return self._spelt(loop.stop for loop in loops) == self._spelt(
-            self.sizes.get(put.buffer, ())
+        return self._resolved(loop.stop for loop in loops) == self._resolved(
+            self.sizes.get(store.buffer, ())
         )
 
-    def _apart(self, a: Footprint, b: Footprint) -> bool:
-        """Whether two statements may change places."""
+    def _independent(self, a: Footprint, b: Footprint) -> bool:
+        """True if two statements are independent, so that they may be exchanged."""
         if not (a.names.isdisjoint(b.mentioned) and b.names.isdisjoint(a.mentioned)):
             return False
         if not (a.loops.isdisjoint(b.outer) and b.loops.isdisjoint(a.outer)):
             return False
         if not (a.written.isdisjoint(b.touched) and b.written.isdisjoint(a.touched)):
             return False
-        for _ in self._clashes(a, b):
+        for _ in self._conflicts(a, b):
             return False
         return True
 
-    def _clashes(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
-        """Pairs of buffers, one of which is written, that may be the same memory."""
-        sharing = self._sharing
+    def _conflicts(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of buffers that may alias, of which at least one is written."""
+        cache = self._alias_cache
         for p in a.touched:
-            others = sharing[p]
+            others = cache[p]
             for q in b.touched if p in a.written else b.written:
                 if q not in others:
                     others[q] = p == q or self.may_alias(p, q)
                 if others[q]:
                     yield p, q
 
-    def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
+    def _can_fuse(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
+        """True if the fusion of two loops is legal and profitable."""
         if self._range(first) != self._range(second):
             return False
-        if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
+        if a.fixed or a.size + b.size > MAX_FUSED_STATEMENTS or not self._same_after_error(a, b):
             return False
-        if is_slower(first, a.fails, second, b.fails, self._turned(second)):
+        if is_fusion_unprofitable(first, a.fails, second, b.fails, self._was_reversed(second)):
             return False
         if any(isinstance(s, L.Call) for loop in (first, second) for s in L.walk(loop.body)):
             return False
@@ -218,36 +239,43 @@ class LoopFusion:
             return False
         if not (a.loops.isdisjoint(b.names) and b.loops.isdisjoint(a.names)):
             return False
-        for p, q in self._clashes(a, b):
-            if p != q or not _in_step(p, first.var, a, second.var, b):
+        for p, q in self._conflicts(a, b):
+            if p != q or not _same_iteration(p, first.var, a, second.var, b):
                 return False
         return True
 
     def _range(self, loop: L.Loop) -> tuple[L.Expr, ...]:
-        """What a loop counts through, in terms of what does not change."""
-        return self._spelt((loop.start, loop.stop, loop.step))
+        """Return the range of a loop, with the definitions of integers substituted."""
+        return self._resolved((loop.start, loop.stop, loop.step))
 
-    def _spelt(self, exprs: Iterable[L.Expr]) -> tuple[L.Expr, ...]:
+    def _resolved(self, exprs: Iterable[L.Expr]) -> tuple[L.Expr, ...]:
+        """Return expressions with the definitions of integers substituted."""
         return tuple(resolve(e, self.integers) for e in exprs)
 
     def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
+        """Return the ranges of the loops of a nest, outermost first."""
         foot = self.footprint(loop)
         if foot.ranges is None:
             foot.ranges = [self._range(inner) for inner in nested(loop)]
         return foot.ranges
 
-    def _turned(self, loop: L.Loop) -> bool:
+    def _was_reversed(self, loop: L.Loop) -> bool:
+        """True for a loop of the reverse sweep that has been reversed to run forwards."""
         return id(loop) in self.any_order and L.is_lit(loop.step, 1)
 
-    def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
-        """Whether the caller sees the same if one of two statements fails that are joined or change
-        places: rounds of the first are missing if the second does, rounds of the second have run
-        if the first does, and of two errors the other one may come first."""
+    def _same_after_error(self, a: Footprint, b: Footprint) -> bool:
+        """True if the caller sees the same after an error in one of two statements that are fused
+        or exchanged.
+
+        If the second fails, iterations of the first are missing.  If the first fails, iterations of
+        the second have run.  If both may fail, the other error may come first.
+        """
         if a.fails and b.fails:
             return False
-        return not (a.fails or b.fails) or self._private(a if b.fails else b)
+        return not (a.fails or b.fails) or self._stores_locally(a if b.fails else b)
 
-    def _may_join(self, stmt: L.Stmt, loop: L.Loop | None = None) -> TypeGuard[L.Loop]:
+    def _is_fusible(self, stmt: L.Stmt, loop: L.Loop | None = None) -> TypeGuard[L.Loop]:
+        """True if a statement is a loop that is considered for fusion, with `loop` if given."""
         if not isinstance(stmt, L.Loop):
             return False
         if not self.nests_first:
@@ -255,16 +283,20 @@ class LoopFusion:
         ranges = self._ranges(stmt)
         return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == self._ranges(loop))
 
-    def _private(self, f: Footprint) -> bool:
-        """Whether nobody would notice that the statement did not run before an error."""
+    def _stores_locally(self, f: Footprint) -> bool:
+        """True if all stores of a statement go to non-escaping buffers.
+
+        Then the caller cannot observe whether it ran before an error.
+        """
         return not any(
             name in self.escaping or any(self.may_alias(name, v) for v in self.escaping)
             for name, _ in f.stores
         )
 
 
-def _made_once(stmts: list[L.Stmt]) -> Sizes:
-    """The sizes of buffers that are made once, of what is bound once."""
+def _single_allocations(stmts: list[L.Stmt]) -> Sizes:
+    """Return the sizes of the buffers that are allocated once, if the names in the sizes are
+    assigned at most once."""
     times = Counter(name for s in L.walk(stmts) for name in defs(s))
     made = {s.name: s.sizes for s in L.walk(stmts) if isinstance(s, L.Alloc)}
     return {
@@ -274,9 +306,9 @@ def _made_once(stmts: list[L.Stmt]) -> Sizes:
     }
 
 
-def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:
-    """Whether iteration i touches only elements whose index is i + c at some fixed axis."""
-    places: set[tuple[int, int]] | None = None
+def _same_iteration(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:
+    """True if iteration i accesses only elements whose index is i + c at some fixed axis."""
+    common: set[tuple[int, int]] | None = None
     for var, f in ((var_a, a), (var_b, b)):
         for name, index in (*f.loads, *f.stores):
             if name != buffer:
@@ -285,30 +317,31 @@ def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) ->
                 return False
             found = {(k, L.offset(i, var)) for k, i in enumerate(index)}
             at = {(k, c) for k, c in found if c is not None}
-            places = at if places is None else places & at
-    return bool(places)
+            common = at if common is None else common & at
+    return bool(common)
 
 
-def _is_preparation(stmt: L.Stmt) -> bool:
-    """An allocation, a number, or a check."""
+def _is_setup(stmt: L.Stmt) -> bool:
+    """True for an allocation, a view, an assignment of a scalar, or a check."""
     return isinstance(stmt, (L.Let, L.Alloc, L.View)) or L.is_check(stmt)
 
 
 def _is_fill(stmt: L.Stmt) -> bool:
-    """A nest that writes constants and does nothing else."""
+    """True for a loop nest that only stores literals."""
     if isinstance(stmt, L.Loop):
         return all(_is_fill(s) or isinstance(s, L.Comment) for s in stmt.body)
     return isinstance(stmt, L.Store) and not stmt.add and isinstance(stmt.expr, L.Lit)
 
 
 def _union(a: Footprint, b: Footprint) -> Footprint:
-    """Of both, as far as it decides what may change places with them."""
+    """Return the footprint of both, with the parts that `_independent` compares."""
     both = Footprint(a.reads | b.reads, a.writes | b.writes, a.loops | b.loops)
     vars(both).update(written=a.written | b.written, touched=a.touched | b.touched)
     return both
 
 
 def _rename(loop: L.Loop, var: str) -> None:
+    """Rename the variable of a loop."""
     old = L.Name(loop.var)
 
     def new(e: L.Expr) -> L.Expr | None:

@@ -1,4 +1,4 @@
-"""Updates by a product of matrices go through gemm's own accumulation, on loop-level IR.
+"""Fuse updates by a matrix product into gemm with beta = 1, on loop-level IR.
 
     rt.gemm(True, False, 1.0, x, d, 0.0, g)          rt.gemm(True, False, -rate, x, d, 1.0, w)
     for i in range(n):
@@ -8,7 +8,7 @@
         for j in range(m):
             w[i, j] = t[i, j]
 
-The gradient of a weight is then never written down, nor is the weight read a second time.
+The gradient of a weight is then never stored, and the weight is not read a second time.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..analysis.alias import MayAlias
 from ..analysis.footprint import Footprint, footprint
 from ..loop_ir import nodes as L
 
-# The sizes of the arrays that may be updated: contiguous, and not to be bound anew.
+# The sizes of the arrays that may be updated: they are contiguous and are never rebound.
 Sizes = Mapping[str, tuple[L.Expr, ...]]
 
 
 def fuse_gemm_accumulate(body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias) -> None:
-    """Rewrites `body` in place."""
-    _inside(body, sizes, may_alias, _mentions(body))
+    """Rewrite `body` in place."""
+    _rewrite_blocks(body, sizes, may_alias, _mentions(body))
 
 
-# How often a buffer occurs in each kind of statement or expression.
+# The number of occurrences of a buffer in each kind of statement or expression.
 Mentions = Mapping[str, Counter[type]]
 
 
@@ -53,35 +53,39 @@ def _mentions(body: list[L.Stmt]) -> Mentions:
 
 @record
 class _Nest:
-    """A perfect nest with a single assignment to an element."""
+    """A perfect loop nest around a single store."""
 
     names: tuple[str, ...]
     stops: tuple[L.Expr, ...]
-    put: L.Store
+    store: L.Store
 
-    def at_own(self, index: L.Index) -> bool:
+    def is_own_index(self, index: L.Index) -> bool:
+        """True if an index consists of the loops' variables in order."""
         return index == tuple(map(L.Name, self.names))
 
 
 def _nest(stmt: L.Stmt) -> _Nest | None:
+    """Return a statement as a perfect nest that stores at the index of its loops' variables."""
     found = L.perfect_nest(stmt)
     if found is None:
         return None
-    loops, put = found
-    nest = _Nest(tuple(loop.var for loop in loops), tuple(loop.stop for loop in loops), put)
-    return nest if nest.at_own(put.index) else None
+    loops, store = found
+    nest = _Nest(tuple(loop.var for loop in loops), tuple(loop.stop for loop in loops), store)
+    return nest if nest.is_own_index(store.index) else None
 
 
-def _inside(body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, count: Mentions) -> None:
+def _rewrite_blocks(body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, count: Mentions) -> None:
     for stmt in body:
         for inner in L.blocks_of(stmt):
-            _inside(inner, sizes, may_alias, count)
+            _rewrite_blocks(inner, sizes, may_alias, count)
     _Block(body, sizes, may_alias, count).rewrite()
 
 
 class _Block:
-    """Statements, and where among them buffers are made and filled; None is in the place of those
-    that are gone."""
+    """A block of statements, with the positions at which buffers are allocated and filled.
+
+    In `stmts`, None replaces the statements that have been removed.
+    """
 
     def __init__(
         self, body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, count: Mentions
@@ -91,7 +95,7 @@ class _Block:
         self.footprints: dict[int, Footprint] = {}
 
     def rewrite(self) -> None:
-        updates = [self._copied(place) for place in range(len(self.body))]
+        updates = [self._copy_to_updatable(position) for position in range(len(self.body))]
         if any(updates):
             self._survey()
             for update in updates:
@@ -99,36 +103,43 @@ class _Block:
                     self._update(*update)
             self.body[:] = [s for s in self.stmts if s is not None]
 
-    def _copied(self, place: int) -> tuple[int, _Nest, str] | None:
-        """A nest that copies a buffer of a single use to an array that may be updated."""
-        stmt = self.body[place]
+    def _copy_to_updatable(self, position: int) -> tuple[int, _Nest, str] | None:
+        """Return position, nest and source of a nest that copies a buffer with no other use to an
+        array that may be updated."""
+        stmt = self.body[position]
         copy = _nest(stmt) if isinstance(stmt, L.Loop) else None
-        if copy is None or copy.put.add or self.sizes.get(copy.put.buffer) != copy.stops:
+        if copy is None or copy.store.add or self.sizes.get(copy.store.buffer) != copy.stops:
             return None
-        new = copy.put.expr
-        if not (isinstance(new, L.Load) and copy.at_own(new.index)):
+        new = copy.store.expr
+        if not (isinstance(new, L.Load) and copy.is_own_index(new.index)):
             return None
-        return (place, copy, new.buffer) if self._only(new.buffer, L.Store, L.Load) else None
+        return (
+            (position, copy, new.buffer)
+            if self._occurs_only_in(new.buffer, L.Store, L.Load)
+            else None
+        )
 
     def _survey(self) -> None:
+        """Find the nests, matrix products and allocations of the block, by their buffers."""
         self.fills: dict[str, tuple[int, _Nest]] = {}
         self.products: dict[str, tuple[int, L.Call]] = {}
-        self.made: dict[str, list[int]] = defaultdict(list)
-        for place, stmt in enumerate(self.body):
+        self.allocs: dict[str, list[int]] = defaultdict(list)
+        for position, stmt in enumerate(self.body):
             if isinstance(stmt, L.Alloc):
-                self.made[stmt.name].append(place)
+                self.allocs[stmt.name].append(position)
             elif isinstance(stmt, L.Call):
                 c = stmt.args[-1]
                 if isinstance(c, L.Part) and _is_product(stmt, c.buffer):
-                    self.products.setdefault(c.buffer, (place, stmt))
+                    self.products.setdefault(c.buffer, (position, stmt))
             elif isinstance(stmt, L.Loop):
                 nest = _nest(stmt)
-                if nest is not None and not nest.put.add:
-                    self.fills.setdefault(nest.put.buffer, (place, nest))
+                if nest is not None and not nest.store.add:
+                    self.fills.setdefault(nest.store.buffer, (position, nest))
 
     def _update(self, last: int, copy: _Nest, new: str) -> None:
-        """Replaces the update that ends in the nest `copy`, if there is one."""
-        w = copy.put.buffer
+        """Replace the update `w + f * (a @ b)` that the nest `copy` copies to w by a call of gemm,
+        if `new` holds such an update and no statement in between interferes."""
+        w = copy.store.buffer
         if new not in self.fills or self.fills[new][1].stops != copy.stops:
             return
         middle, nest = self.fills[new]
@@ -136,7 +147,7 @@ class _Block:
         if found is None or found[0] == w:
             return
         g, factor = found
-        if g not in self.products or not self._only(g, L.Part, L.Load):
+        if g not in self.products or not self._occurs_only_in(g, L.Part, L.Load):
             return
         start, product = self.products[g]
         if self._size_of(g) != copy.stops or not start < middle < last:
@@ -148,45 +159,46 @@ class _Block:
             moved.loads += f.loads
         if any(b == w or self.may_alias(b, w) for b, _ in moved.loads if b != g):
             return
-        kept = (*(b for b, _ in moved.loads), w)
-        for place in range(start + 1, last):
-            f = self._footprint(place)
+        live = (*(b for b, _ in moved.loads), w)
+        for position in range(start + 1, last):
+            f = self._footprint(position)
             if f is None:
                 continue
-            if f.fixed or (place != middle and f.writes & moved.reads):
+            if f.fixed or (position != middle and f.writes & moved.reads):
                 return
-            if any(self.may_alias(b, other) for b, _ in f.stores for other in kept):
+            if any(self.may_alias(b, other) for b, _ in f.stores for other in live):
                 return
-        swap_a, swap_b, _, a, b, _, _ = product.args
+        transpose_a, transpose_b, _, a, b, _, _ = product.args
         one = L.Lit(1, factor.dtype)
-        update = L.Call("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Part(w)))
-        for place in (start, middle, *self.made[g], *self.made[new]):
-            self.stmts[place] = None
+        update = L.Call("rt.gemm", (transpose_a, transpose_b, factor, a, b, one, L.Part(w)))
+        for position in (start, middle, *self.allocs[g], *self.allocs[new]):
+            self.stmts[position] = None
         self.stmts[last] = update
         self.footprints.pop(last, None)
 
-    def _footprint(self, place: int) -> Footprint | None:
-        stmt = self.stmts[place]
+    def _footprint(self, position: int) -> Footprint | None:
+        stmt = self.stmts[position]
         if stmt is None:
             return None
-        if place not in self.footprints:
-            self.footprints[place] = footprint(stmt)
-        return self.footprints[place]
+        if position not in self.footprints:
+            self.footprints[position] = footprint(stmt)
+        return self.footprints[position]
 
-    def _only(self, buffer: str, *kinds: type) -> bool:
-        """Allocated once, and mentioned once in each of these ways and in no other."""
+    def _occurs_only_in(self, buffer: str, *kinds: type) -> bool:
+        """True if a buffer is allocated once, and occurs once in each of `kinds` and in no other
+        kind of statement or expression."""
         return dict(self.count[buffer]) == dict.fromkeys((L.Alloc, *kinds), 1)
 
     def _size_of(self, buffer: str) -> tuple[L.Expr, ...] | None:
-        for place in self.made[buffer][:1]:
-            stmt = self.body[place]
+        for position in self.allocs[buffer][:1]:
+            stmt = self.body[position]
             assert isinstance(stmt, L.Alloc)
             return stmt.sizes
         return None
 
 
 def _is_product(stmt: L.Stmt, buffer: str) -> bool:
-    """`buffer = a @ b` in all of it."""
+    """True for `buffer = a @ b`, with all of `buffer` stored."""
     return (
         isinstance(stmt, L.Call)
         and stmt.function == "rt.gemm"
@@ -197,8 +209,8 @@ def _is_product(stmt: L.Stmt, buffer: str) -> bool:
 
 
 def _scaled(nest: _Nest, w: str) -> tuple[str, L.Expr] | None:
-    """(g, f) of a nest that computes w + f * g."""
-    e = nest.put.expr
+    """Return (g, f) of a nest that computes w + f * g."""
+    e = nest.store.expr
     if not isinstance(e, L.Bin) or e.op not in "+-":
         return None
     own, other = e.left, e.right
@@ -213,11 +225,12 @@ def _scaled(nest: _Nest, w: str) -> tuple[str, L.Expr] | None:
 
 
 def _is_element(e: L.Expr, buffer: str, nest: _Nest) -> bool:
-    return isinstance(e, L.Load) and e.buffer == buffer and nest.at_own(e.index)
+    return isinstance(e, L.Load) and e.buffer == buffer and nest.is_own_index(e.index)
 
 
 def _multiple(e: L.Expr, nest: _Nest) -> tuple[str, L.Expr] | None:
-    if isinstance(e, L.Load) and nest.at_own(e.index):
+    """Return (g, f) if `e` is f * g with a loop-invariant f."""
+    if isinstance(e, L.Load) and nest.is_own_index(e.index):
         return e.buffer, L.Lit(1, e.dtype)
     if isinstance(e, L.Un) and e.op == "-":
         found = _multiple(e.x, nest)

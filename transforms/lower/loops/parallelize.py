@@ -1,4 +1,4 @@
-"""Splits loops with independent iterations into chunks that may run at once, on loop-level IR.
+"""Parallelise loops with independent iterations: split them into chunks, on loop-level IR.
 
     for i in range(n):                      chunks = rt.chunks(n, work, least, 0)
         s = s + f(x[i])                     s_parts = np.empty((64,), np.float64)
@@ -11,8 +11,9 @@
                                                 s_part = s_parts[chunk]
                                                 s = s + s_part
 
-The chunks depend on sizes alone and their results are put together in order: whatever runs
-them, one thread or many, the result is the same to the last bit.
+Scalars and buffers that iterations reduce into are privatised per chunk.  The chunks depend on
+sizes alone, and their partial results are combined in order.  So the result is the same to the last
+bit, whether one thread or many run them.
 """
 
 from __future__ import annotations
@@ -23,39 +24,48 @@ from collections.abc import Callable, Iterable, Iterator
 from ...ir.record import record
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import trips, work
-from ..analysis.dependence import Common, examined, loop_reductions
-from ..analysis.liveness import after_loops, names_in
-from ..analysis.parallel_profit import Amount, Amounts, bound_in
+from ..analysis.dependence import LoopReductions, examined, loop_reductions
+from ..analysis.liveness import live_after_loops, names_in
+from ..analysis.parallel_profit import WorkEstimator, WorkPolynomial, min_parallel_work
 from ..loop_ir import nodes as L
 from ..ops.scalar_ops import larger
 
-# There are never more chunks.
-CHUNKS = 64
-# Starting threads takes as long as so many additions: ten microseconds or so.
+# The maximal number of chunks.
+MAX_CHUNKS = 64
+# The cost of starting threads, in additions: ten microseconds or so.
 START = 1 << 17
-# A chunk does at least so many,
+# The minimal work of a chunk, in additions.
 GRAIN = 1 << 15
-# and so many more for each element of the buffers that it adds up for itself.
+# Additional minimal work per element of the buffers that are privatised for a reduction.
 PER_ELEMENT = 32
-# Without being asked, no chunk holds more elements of its own.
-HELD = 1 << 20
+# The maximal number of privatised elements per chunk, if parallel code was not requested.
+MAX_PRIVATE_ELEMENTS = 1 << 20
 
 
 @record
-class Verdict:
-    """Of a loop: the line it belongs to; why it cannot be split, or nothing; how much it does, or
-    None if only running tells; and how much it must."""
+class ParallelVerdict:
+    """The result of the analysis of a loop, for a report to the user.
+
+    - `line`: the source line of the loop.
+    - `why_not`: why it cannot be parallelised, or "".
+    - `amount`: its work, or None if that is known only at run time.
+    - `bound`: the work from which on it is parallelised.
+    """
 
     line: str
     why_not: str
-    amount: Amount | None
+    amount: WorkPolynomial | None
     bound: int
 
 
-class Splitter:
-    """`fresh` makes names; the rest is as for `independent`.  If it was `asked` for, loops are
-    split as soon as it may pay, otherwise (`lower/analysis/parallel_profit.py`) where there is no
-    doubt."""
+class Parallelizer:
+    """Parallelises the loops of a function's body.
+
+    `new_name` makes names that are not in use.  `may_alias` and `escaping` are as for
+    `loop_reductions`.  If parallel code was `asked` for, loops are split wherever that may be
+    profitable.  Otherwise they are split only where it certainly is
+    (`lower/analysis/parallel_profit.py`).
+    """
 
     def __init__(
         self,
@@ -69,18 +79,18 @@ class Splitter:
         self.escaping = escaping
         self.new_name = new_name
         self.asked = asked
-        # So much must a loop do.
-        self.bound = START + 2 * GRAIN if asked else bound_in(body)
-        self.after = after_loops(body)
+        # The minimal work of a loop that is split.
+        self.bound = START + 2 * GRAIN if asked else min_parallel_work(body)
+        self.after = live_after_loops(body)
 
     def block(self, stmts: list[L.Stmt], nested: bool = False) -> list[L.Stmt]:
-        """`nested`: in a loop that stays in order."""
+        """Return a block with its loops split.  `nested`: a sequential loop surrounds it."""
         out: list[L.Stmt] = []
         for stmt in stmts:
             if isinstance(stmt, L.Loop):
-                common = self._common(stmt)
-                if common is not None:
-                    out += self._split(stmt, common, self._columns(stmt, common), nested)
+                reductions = self._reductions(stmt)
+                if reductions is not None:
+                    out += self._split(stmt, reductions, self._columns(stmt, reductions), nested)
                     continue
             if isinstance(stmt, (L.Loop, L.While)):
                 stmt.body = self.block(stmt.body, True)
@@ -91,16 +101,17 @@ class Splitter:
         return out
 
     def amounts(
-        self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
-    ) -> Iterator[Amount]:
-        """What each of the loops does that would be split."""
+        self, known: WorkEstimator, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
+    ) -> Iterator[WorkPolynomial]:
+        """Yield the work of each loop that would be split, as far as sizes tell.  `around` are the
+        surrounding loops."""
         for stmt in stmts:
             inside = around
             if isinstance(stmt, L.Loop):
-                common = self._common(stmt)
-                if common is not None:
-                    spent = L.mul(_held(common.sums), L.lit(2 * PER_ELEMENT))
-                    amount = known.of(stmt, trips(stmt), around, spent)
+                reductions = self._reductions(stmt)
+                if reductions is not None:
+                    overhead = L.mul(_reduced_elements(reductions.sums), L.lit(2 * PER_ELEMENT))
+                    amount = known.of(stmt, trips(stmt), around, overhead)
                     if amount is not None:
                         yield amount
                     continue
@@ -108,14 +119,14 @@ class Splitter:
             for block in L.blocks_of(stmt):
                 yield from self.amounts(known, block, inside)
 
-    def _common(self, loop: L.Loop) -> Common | None:
-        """What the iterations of a loop have in common that is to be split."""
+    def _reductions(self, loop: L.Loop) -> LoopReductions | None:
+        """Return the reductions of a loop that is to be split; None if it is not."""
         if not self._is_long(loop):
             return None
         return loop_reductions(loop, self.after[id(loop)], self.may_alias, self.escaping)
 
     def _is_long(self, loop: L.Loop) -> bool:
-        """Whether a loop may be worth splitting, for all that is known before it runs."""
+        """True if splitting a loop may be profitable, as far as is known at compile time."""
         count = trips(loop)
         whole = work(loop, count)
         if isinstance(count, L.Lit) and count.value < 2:
@@ -123,9 +134,12 @@ class Splitter:
         return not isinstance(whole, L.Lit) or whole.value >= self.bound
 
     def explained(
-        self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
-    ) -> Iterator[Verdict]:
-        """What becomes of each loop, in the order of the program."""
+        self, known: WorkEstimator, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
+    ) -> Iterator[ParallelVerdict]:
+        """Yield the verdict on each loop, in program order.
+
+        Loops inside of a loop that can be parallelised are left out.
+        """
         line = ""
         for stmt in stmts:
             inside = around
@@ -136,70 +150,75 @@ class Splitter:
                 within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Comment))
                 amount = known.of(stmt, trips(stmt), around, L.ZERO)
                 why_not = found if isinstance(found, str) else ""
-                yield Verdict(line or next(within, ""), why_not, amount, self.bound)
+                yield ParallelVerdict(line or next(within, ""), why_not, amount, self.bound)
                 line = ""
-                if isinstance(found, Common):
+                if isinstance(found, LoopReductions):
                     continue
                 inside = (*around, stmt)
             for block in L.blocks_of(stmt):
                 yield from self.explained(known, block, inside)
 
-    def _columns(self, loop: L.Loop, common: Common) -> L.Loop | None:
-        """The loop that is all of another's body, if it may be split as well: where there are few
-        rows, they are cut, too."""
+    def _columns(self, loop: L.Loop, reductions: LoopReductions) -> L.Loop | None:
+        """Return the inner loop of a perfect nest if it may be split as well.
+
+        Where the outer loop has few iterations (rows), the columns are split, too.
+        """
         inner, *more = [s for s in loop.body if not isinstance(s, L.Comment)] or [None]
         if more or not isinstance(inner, L.Loop) or loop.var in names_in(L.exprs_of(inner)):
             return None
         if any(isinstance(p, L.Load) for e in L.exprs_of(inner) for p in L.walk_expr(e)):
             return None
         found = loop_reductions(inner, self.after[id(inner)], self.may_alias, self.escaping)
-        if found is None or found.folds != common.folds or found.sums != common.sums:
+        if found is None or found.folds != reductions.folds or found.sums != reductions.sums:
             return None
-        return None if found.scratch or common.scratch else inner
+        return None if found.scratch or reductions.scratch else inner
 
     # ---- splitting
 
     def _split(
-        self, loop: L.Loop, common: Common, columns: L.Loop | None, nested: bool
+        self, loop: L.Loop, reductions: LoopReductions, columns: L.Loop | None, nested: bool
     ) -> list[L.Stmt]:
+        """Return the statements that replace a loop by a parallel loop over chunks."""
         serial = copy.deepcopy(loop)
-        chosen: list[L.Stmt] = []
-        loop.start = self._named(chosen, loop.start, "start")
-        count = self._named(chosen, trips(loop), "trips")
-        sums = _held(common.sums)
-        held = L.add(sums, _total(alloc.sizes for alloc in common.scratch.values()))
+        setup: list[L.Stmt] = []
+        loop.start = self._named(setup, loop.start, "start")
+        count = self._named(setup, trips(loop), "trips")
+        sums = _reduced_elements(reductions.sums)
+        private_elements = L.add(
+            sums, _element_count(alloc.sizes for alloc in reductions.scratch.values())
+        )
         least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
-        gained = L.sub(work(loop, count), L.lit(self.bound - 2 * GRAIN))
-        if not self.asked and held != L.ZERO:
-            fits = L.compare("<=", held, L.lit(HELD))
-            gained = L.Select(fits, gained, L.ZERO, "int64")
-        amounts = (count, gained, least, held)
-        rows = chunks = self._named(chosen, L.Apply("rt.chunks", amounts, "int64"), "chunks")
+        net_work = L.sub(work(loop, count), L.lit(self.bound - 2 * GRAIN))
+        if not self.asked and private_elements != L.ZERO:
+            fits = L.compare("<=", private_elements, L.lit(MAX_PRIVATE_ELEMENTS))
+            net_work = L.Select(fits, net_work, L.ZERO, "int64")
+        amounts = (count, net_work, least, private_elements)
+        rows = chunks = self._named(setup, L.Apply("rt.chunks", amounts, "int64"), "chunks")
         chunk = L.Name(self.new_name("chunk"))
         row: L.Expr = chunk
         if columns is not None:
-            width = self._named(chosen, trips(columns), "width")
+            width = self._named(setup, trips(columns), "width")
             across = L.Apply("rt.across", (rows, width, *amounts), "int64")
-            across = self._named(chosen, across, "across")
-            chunks = self._named(chosen, L.mul(rows, across), "chunks")
+            across = self._named(setup, across, "across")
+            chunks = self._named(setup, L.mul(rows, across), "chunks")
             row = L.Bin("//", chunk, across, "int64")
             column = L.Bin("%", chunk, across, "int64")
-            _cut(columns, column, width, across)
+            _restrict(columns, column, width, across)
         before: list[L.Stmt] = []
         start: list[L.Stmt] = []
         end: list[L.Stmt] = []
         after: list[L.Stmt] = []
-        for name, (op, dtype) in common.folds.items():
+        for name, (op, dtype) in reductions.folds.items():
             part, parts = self.new_name(f"{name}_part"), self.new_name(f"{name}_parts")
             _rename(loop.body, name, part)
-            before.append(L.Alloc(parts, dtype, (L.lit(CHUNKS),)))
+            before.append(L.Alloc(parts, dtype, (L.lit(MAX_CHUNKS),)))
             whole, result = L.Name(name, dtype), L.Name(part, dtype)
             start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
             end.append(L.Store(parts, (chunk,), result))
             after.append(L.Let(part, L.Load(parts, (chunk,), dtype)))
             both = L.Bin("+", whole, result, dtype) if op == "+" else larger(op, result, whole)
             after.append(L.Let(name, both))
-        for buffer, (dtype, rank) in common.sums.items():
+        for buffer, (dtype, rank) in reductions.sums.items():
             parts, sizes = self.new_name(f"{buffer}_parts"), _sizes(buffer, rank)
             _redirect(loop.body, buffer, parts, chunk)
             before.append(L.Alloc(parts, dtype, (chunks, *sizes)))
@@ -207,24 +226,26 @@ class Splitter:
             start.append(nest(L.Store(parts, (chunk, *index), L.Lit(0, dtype))))
             part = L.Load(parts, (chunk, *index), dtype)
             after.append(nest(L.Store(buffer, index, part, add=True)))
-        for name, alloc in common.scratch.items():
+        for name, alloc in reductions.scratch.items():
             parts = self.new_name(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
-            # It is made even if no iteration makes it.
-            sizes = tuple(map(L.at_least_none, alloc.sizes))
+            # The allocation is executed even if no iteration executes its own: the size must not be
+            # negative.
+            sizes = tuple(map(L.clamp_to_zero, alloc.sizes))
             before.append(L.Alloc(parts, alloc.dtype, (chunks, *sizes)))
-        _cut(loop, row, count, rows)
+        _restrict(loop, row, count, rows)
         out = before
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
         if after:
             out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
-        if common.sums or nested:
-            # Adding up apart what could be added in place pays for several chunks only; and a loop
-            # that runs often may be so short that one more call counts.
+        if reductions.sums or nested:
+            # Privatised sums are profitable with several chunks only.  And a loop that runs often
+            # may be so short that one more call counts.
             out = [L.If(L.compare("==", chunks, L.ONE), [serial], out)]
-        return [*chosen, *out]
+        return [*setup, *out]
 
     def _named(self, out: list[L.Stmt], e: L.Expr, hint: str) -> L.Expr:
+        """Return a name for `e`, assigned in `out`, or `e` itself if it is simple."""
         if L.is_simple(e):
             return e
         name = self.new_name(hint)
@@ -234,7 +255,8 @@ class Splitter:
     def _nest(
         self, sizes: tuple[L.Expr, ...]
     ) -> tuple[tuple[L.Expr, ...], Callable[[L.Stmt], L.Stmt]]:
-        """The indices of all elements, and what puts a statement into loops over them."""
+        """Return the index of an element, and a function that puts a statement into loops over all
+        elements."""
         names = [self.new_name("k") for _ in sizes]
 
         def nest(stmt: L.Stmt) -> L.Stmt:
@@ -249,30 +271,32 @@ def _sizes(buffer: str, rank: int) -> tuple[L.Expr, ...]:
     return tuple(L.Size(buffer, axis) for axis in range(rank))
 
 
-def _held(sums: dict[str, tuple[str, int]]) -> L.Expr:
-    """How many elements there are in the buffers that all iterations add to."""
-    return _total(_sizes(b, rank) for b, (_, rank) in sums.items())
+def _reduced_elements(sums: dict[str, tuple[str, int]]) -> L.Expr:
+    """Return the number of elements of the buffers that all iterations add to."""
+    return _element_count(_sizes(b, rank) for b, (_, rank) in sums.items())
 
 
-def _total(shapes: Iterable[tuple[L.Expr, ...]]) -> L.Expr:
-    """How many elements they have."""
+def _element_count(shapes: Iterable[tuple[L.Expr, ...]]) -> L.Expr:
+    """Return the number of elements of buffers with these shapes."""
     total: L.Expr = L.ZERO
     for sizes in shapes:
         total = L.add(total, L.product(sizes))
     return total
 
 
-def _cut(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
-    """Leaves one part of a loop's rounds."""
+def _restrict(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
+    """Restrict a loop to one of `parts` parts of its `count` iterations."""
 
     def bound(part: L.Expr) -> L.Expr:
-        passed = L.Bin("//", L.mul(part, count), parts, "int64")
-        return L.add(loop.start, L.mul(passed, loop.step))
+        done = L.Bin("//", L.mul(part, count), parts, "int64")
+        return L.add(loop.start, L.mul(done, loop.step))
 
     loop.start, loop.stop = bound(part), bound(L.add(part, L.ONE))
 
 
 def _rename(body: list[L.Stmt], old: str, new: str) -> None:
+    """Rename a scalar."""
+
     def renamed(e: L.Expr) -> L.Expr | None:
         return L.Name(new, e.dtype) if isinstance(e, L.Name) and e.name == old else None
 
@@ -283,7 +307,7 @@ def _rename(body: list[L.Stmt], old: str, new: str) -> None:
 
 
 def _redirect(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> None:
-    """Puts a chunk's own part in place of a buffer."""
+    """Replace a buffer by the chunk's private part of `parts`."""
 
     def redirected(e: L.Expr) -> L.Expr | None:
         if isinstance(e, L.Size) and e.buffer == buffer:
@@ -301,6 +325,7 @@ def _redirect(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> Non
 
 
 def _drop(body: list[L.Stmt], buffer: str) -> None:
+    """Remove the allocations of a buffer."""
     body[:] = [s for s in body if not (isinstance(s, L.Alloc) and s.name == buffer)]
     for s in body:
         for block in L.blocks_of(s):

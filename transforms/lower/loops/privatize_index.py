@@ -1,28 +1,29 @@
-"""The variable of a loop is its own, on loop-level IR.
+"""Privatise loop variables that are read after their loop, on loop-level IR.
 
     for i in range(n):              for i_1 in range(n):
         s = s + x[i]        →           i = i_1
     … i                                 s = s + x[i_1]
                                     … i
 
-In Python it holds the last number after the loop.  Where that is read, it is a number that rounds
-set, as others are: passes may then run a loop in another way, or elsewhere.
+In Python a loop variable keeps its last value after the loop.  Where that value is read, the
+variable becomes a scalar that each iteration assigns.  The loop counts with a variable of its own,
+so that passes may reorder, split or move the loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analysis.liveness import after_loops, counters_read, defs
+from ..analysis.liveness import defs, induction_vars_read_outside, live_after_loops
 from ..loop_ir import nodes as L
 
 
 def privatize_index(body: list[L.Stmt], new_name: Callable[[str], str]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop)]
-    if not counters_read(body, {loop.var for loop in loops}):
+    if not induction_vars_read_outside(body, {loop.var for loop in loops}):
         return
-    after = after_loops(body)
+    after = live_after_loops(body)
     for loop in loops:
         if loop.var not in after[id(loop)]:
             continue

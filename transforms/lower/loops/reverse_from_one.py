@@ -1,4 +1,4 @@
-"""Reverse loops of unit step whose end may not fit in 64 bits, on loop-level IR.
+"""Rewrite reverse loops of unit step whose end may not fit in 64 bits, on loop-level IR.
 
     for i in range(b - 1, a - 1, -1):          for k in range(b, a, -1):
         x_bar[i] += s                      →       i = k - 1
@@ -18,8 +18,11 @@ from ..loop_ir import nodes as L
 def count_from_stop(
     body: list[L.Stmt], steps: dict[str, int], new_name: Callable[[str], str]
 ) -> None:
-    """Rewrites `body` in place.  `steps` are the steps of the forward loops, by the counters of
-    their reverse loops.  Loops that other passes have turned round again stay as they are."""
+    """Rewrite `body` in place.
+
+    `steps` are the steps of the forward loops, by the variables of their reverse loops.  Loops that
+    other passes have reversed again stay as they are.
+    """
     for loop in L.walk(body):
         if not (isinstance(loop, L.Loop) and loop.var in steps):
             continue
@@ -29,5 +32,5 @@ def count_from_stop(
         index, loop.var = loop.var, new_name("k")
         loop.stop = L.add(loop.stop, step)
         limit = ">=" if step.value > 0 else "<="
-        loop.start = L.without_limit(L.add(loop.start, step), loop.stop, limit)
+        loop.start = L.strip_clamp(L.add(loop.start, step), loop.stop, limit)
         loop.body.insert(0, L.Let(index, L.sub(L.Name(loop.var), step)))

@@ -1,12 +1,12 @@
-"""Loops that write an array backwards run the other way round, on loop-level IR.
+"""Loop reversal of loops that store to an array backwards, on loop-level IR.
 
 The adjoint of a reversed slice adds from the last element to the first:
 
     for i in range(n):                  for i in range(n):
         X[-i + last] += T[i]       →        X[i] += T[-i + last]
 
-Each round writes an element of its own, so that their order does not matter; on the right the loop
-can join others that go through X.
+Each iteration stores to an element of its own, so the order of iterations does not matter.  On the
+right the loop can be fused with other loops over X.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..loop_ir import nodes as L
 
 
 def reverse_scatter_loops(body: list[L.Stmt], may_alias: MayAlias) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     stmts = list(L.walk(body))
     times = Counter(name for s in stmts for name in defs(s))
-    # Numbers that are what they were made from wherever they are in scope.
-    made = {
+    # Definitions that hold wherever their scalars are in scope: no name is assigned twice.
+    definitions = {
         s.name: s.expr
         for s in stmts
         if isinstance(s, L.Let) and all(times[n] <= 1 for n in (s.name, *names_in([s.expr])))
@@ -32,44 +32,48 @@ def reverse_scatter_loops(body: list[L.Stmt], may_alias: MayAlias) -> None:
     for stmt in stmts:
         nest = None if id(stmt) in inside else L.perfect_nest(stmt)
         if nest is not None:
-            loops, put = nest
+            loops, store = nest
             inside.update(map(id, loops))
             for loop in loops:
-                last = _written_backwards(put, loop, made, may_alias)
+                last = _written_backwards(store, loop, definitions, may_alias)
                 if last is not None:
-                    _turn(put, loop.var, last)
+                    _reverse(store, loop.var, last)
 
 
 def _written_backwards(
-    put: L.Store, loop: L.Loop, made: dict[str, L.Expr], may_alias: MayAlias
+    store: L.Store, loop: L.Loop, definitions: dict[str, L.Expr], may_alias: MayAlias
 ) -> L.Expr | None:
-    """The last index, if a nest writes at `last - i` for i from 0 to it, and only there."""
-    places = [e for e in put.index if loop.var in names_in([e])]
-    if len(places) != 1:
+    """Return the last index `last`, if a nest stores at `last - i` for i from 0 to `last`.
+
+    Return None if it does not, or if it loads from the same memory.
+    """
+    varying = [e for e in store.index if loop.var in names_in([e])]
+    if len(varying) != 1:
         return None
-    (place,) = places
-    if not (isinstance(place, L.Bin) and place.op == "+" and _is_minus(place.left, loop.var)):
+    (index,) = varying
+    if not (isinstance(index, L.Bin) and index.op == "+" and _is_negated(index.left, loop.var)):
         return None
-    last = place.right
-    value = made.get(last.name) if isinstance(last, L.Name) else last
+    last = index.right
+    value = definitions.get(last.name) if isinstance(last, L.Name) else last
     if value != L.sub(loop.stop, L.ONE):
         return None
-    loads = [p for e in (*put.index, put.expr) for p in L.walk_expr(e) if isinstance(p, L.Load)]
-    return None if any(may_alias(p.buffer, put.buffer) for p in loads) else last
+    loads = [p for e in (*store.index, store.expr) for p in L.walk_expr(e) if isinstance(p, L.Load)]
+    return None if any(may_alias(p.buffer, store.buffer) for p in loads) else last
 
 
-def _is_minus(e: L.Expr, var: str) -> bool:
+def _is_negated(e: L.Expr, var: str) -> bool:
     return isinstance(e, L.Un) and e.op == "-" and e.x == L.Name(var)
 
 
-def _turn(put: L.Store, var: str, last: L.Expr) -> None:
+def _reverse(store: L.Store, var: str, last: L.Expr) -> None:
+    """Swap `var` and `last - var` in a store."""
     i = L.Name(var)
-    back = L.Bin("+", L.Un("-", i, "int64"), last, "int64")
+    mirrored = L.Bin("+", L.Un("-", i, "int64"), last, "int64")
 
-    def turned(e: L.Expr) -> L.Expr | None:
-        if e == back:
+    def reversed_index(e: L.Expr) -> L.Expr | None:
+        if e == mirrored:
             return i
-        return back if e == i else None
+        return mirrored if e == i else None
 
-    put.index = tuple(L.map_expr(e, turned) for e in put.index)
-    put.expr = L.map_expr(put.expr, turned)
+    store.index = tuple(L.map_expr(e, reversed_index) for e in store.index)
+    store.expr = L.map_expr(store.expr, reversed_index)

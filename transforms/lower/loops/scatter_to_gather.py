@@ -1,4 +1,4 @@
-"""Sums of shifted copies of one array become a single nest, on loop-level IR.
+"""Scatter to gather: sums of shifted copies of one array become a single nest, on loop-level IR.
 
 The adjoint of a stencil adds one array T into another several times, each time shifted:
 
@@ -9,8 +9,8 @@ The adjoint of a stencil adds one array T into another several times, each time 
     for i in range(n):
         X[i + 2] += -T[i]
 
-On the right T has a border of zeros, as wide as the shifts reach, so that no element of X is a
-special case: X is read and written once, and the nest is as quick as the stencil itself.
+On the right T is padded with a border of zeros, as wide as the shifts reach, so that no element of
+X is a special case.  X is read and written once, and the nest is as fast as the stencil itself.
 """
 
 from __future__ import annotations
@@ -25,46 +25,50 @@ from ..analysis.liveness import names_in
 from ..analysis.zero_product import keeps_zero
 from ..loop_ir import nodes as L
 
-# Shifts that reach farther make the border a cost of its own.
-WIDEST = 8
+# The maximal distance between the shifts of a group.  A wider border has a cost of its own.
+MAX_BORDER = 8
 
 
 @record
 class _Scatter:
     """A nest `X[i + c, …] += factor * T[i, …]` over all of T."""
 
-    names: list[str]  # of the loops' variables
-    into: str
-    index: L.Index  # with each loop's variable taken out: (None or what does not vary)
+    names: list[str]  # the loops' variables
+    into: str  # X
+    index: L.Index  # of X: zero at the axes of loops, loop-invariant at the others
     axes: tuple[int, ...]  # the axis of X along which each loop runs
     stops: tuple[L.Expr, ...]
-    shift: tuple[int, ...]
-    addend: str
-    expr: L.Expr  # of Name(addend) in the place of the element
+    shift: tuple[int, ...]  # c for each loop
+    addend: str  # T
+    expr: L.Expr  # the term, with Name(addend) for the element of T
     dtype: str
 
     @property
     def kind(self) -> tuple[object, ...]:
+        """All that scatters of one group have in common."""
         return self.into, self.index, self.axes, self.stops, self.addend, self.dtype
 
 
 @record
 class _Group:
+    """Scatters of one kind in a block that become a single nest."""
+
     block: list[L.Stmt]
     members: list[tuple[L.Loop, _Scatter]] = field(default_factory=list)
 
     @property
     def spans(self) -> tuple[int, ...]:
+        """The distance between the least and the largest shift along each axis."""
         shifts = list(zip(*(s.shift for _, s in self.members)))
         return tuple(max(c) - min(c) for c in shifts)
 
 
 def scatter_to_gather(body: list[L.Stmt], may_alias: MayAlias) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     uses = survey(body)
 
-    def private(s: _Scatter) -> bool:
-        """Nothing else can tell how wide the added array is."""
+    def is_paddable(s: _Scatter) -> bool:
+        """True if T may be padded: nothing but loads and stores of its elements uses it."""
         use = uses[s.addend]
         if use.odd or len(use.allocs) != 1 or may_alias(s.into, s.addend):
             return False
@@ -72,31 +76,32 @@ def scatter_to_gather(body: list[L.Stmt], may_alias: MayAlias) -> None:
 
     groups: dict[str, list[_Group]] = {}
     for group in _groups(body, may_alias):
-        if len({s.shift for _, s in group.members}) > 1 and max(group.spans) <= WIDEST:
-            if private(group.members[0][1]):
+        if len({s.shift for _, s in group.members}) > 1 and max(group.spans) <= MAX_BORDER:
+            if is_paddable(group.members[0][1]):
                 groups.setdefault(group.members[0][1].addend, []).append(group)
-    widened: set[str] = set()
-    for addend in _in_turn(groups):
-        # What has been widened keeps its additions as they are: their places have moved.
-        its = [g for g in groups[addend] if g.members[0][1].into not in widened]
+    padded: set[str] = set()
+    for addend in _topological_order(groups):
+        # The scatters into an array that has been padded stay as they are: its indices have moved.
+        its = [g for g in groups[addend] if g.members[0][1].into not in padded]
         if not its:
             continue
         border = tuple(max(widths) for widths in zip(*(g.spans for g in its)))
-        sizes = _widen(body, uses[addend].allocs[0][1], border)
-        widened.add(addend)
+        sizes = _pad(body, uses[addend].allocs[0][1], border)
+        padded.add(addend)
         for group in its:
             _replace(group, border, sizes)
 
 
-def _in_turn(groups: dict[str, list[_Group]]) -> list[str]:
-    """What is added to an array comes before the array itself, if that is added to others."""
+def _topological_order(groups: dict[str, list[_Group]]) -> list[str]:
+    """Return the addends in topological order: the addends of an array come before the array, if it
+    is an addend itself."""
     done: dict[str, None] = {}
 
-    def visit(addend: str, waiting: tuple[str, ...]) -> None:
+    def visit(addend: str, visiting: tuple[str, ...]) -> None:
         for other, its in groups.items():
-            if other not in (*done, *waiting, addend):
+            if other not in (*done, *visiting, addend):
                 if any(g.members[0][1].into == addend for g in its):
-                    visit(other, (*waiting, addend))
+                    visit(other, (*visiting, addend))
         done[addend] = None
 
     for addend in groups:
@@ -109,13 +114,14 @@ def _in_turn(groups: dict[str, list[_Group]]) -> list[str]:
 
 
 def _groups(block: list[L.Stmt], may_alias: MayAlias) -> Iterator[_Group]:
+    """Yield the groups of scatters that may be moved to the last of them."""
     open_groups: dict[tuple[object, ...], _Group] = {}
     for stmt in block:
         for inner in L.blocks_of(stmt):
             yield from _groups(inner, may_alias)
         scatter = _scatter(stmt)
         for kind, group in list(open_groups.items()):
-            if not _passes(stmt, scatter, group.members[0][1], may_alias):
+            if not _may_move_after(stmt, scatter, group.members[0][1], may_alias):
                 yield open_groups.pop(kind)
         if scatter is not None:
             assert isinstance(stmt, L.Loop)
@@ -125,15 +131,16 @@ def _groups(block: list[L.Stmt], may_alias: MayAlias) -> Iterator[_Group]:
 
 
 def _scatter(stmt: L.Stmt) -> _Scatter | None:
+    """Return a statement as a scatter, if it is one."""
     nest = L.perfect_nest(stmt)
     if nest is None or not nest[1].add:
         return None
-    loops, put = nest
+    loops, store = nest
     order = [loop.var for loop in loops]
     if any(names_in([loop.stop]) & set(order) for loop in loops):
         return None
     axes, shift, rest = [], [], []
-    for axis, e in enumerate(put.index):
+    for axis, e in enumerate(store.index):
         at = L.offset(e, order[len(axes)]) if len(axes) < len(order) else None
         if at is not None:
             axes.append(axis)
@@ -141,21 +148,23 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
         elif names_in([e]) & set(order) or any(isinstance(p, L.Load) for p in L.walk_expr(e)):
             return None
         rest.append(L.ZERO if at is not None else e)
-    loads = {p for p in L.walk_expr(put.expr) if isinstance(p, L.Load)}
+    loads = {p for p in L.walk_expr(store.expr) if isinstance(p, L.Load)}
     if len(axes) != len(order) or len(loads) != 1:
         return None
     load = loads.pop()
-    if load.index != tuple(map(L.Name, order)) or not keeps_zero(put.expr, load):
+    if load.index != tuple(map(L.Name, order)) or not keeps_zero(store.expr, load):
         return None
     stops = tuple(loop.stop for loop in loops)
     element = L.Name(load.buffer, load.dtype)
-    expr = L.map_expr(put.expr, lambda e: element if e == load else None)
-    place = put.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
-    return _Scatter(order, *place, load.buffer, expr, load.dtype)
+    expr = L.map_expr(store.expr, lambda e: element if e == load else None)
+    target = store.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
+    return _Scatter(order, *target, load.buffer, expr, load.dtype)
 
 
-def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, may_alias: MayAlias) -> bool:
-    """Whether what `mine` does may as well be done after `stmt`."""
+def _may_move_after(
+    stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, may_alias: MayAlias
+) -> bool:
+    """True if the scatter `mine` may be moved after `stmt`."""
     if isinstance(stmt, L.Comment):
         return True
     if scatter is not None and scatter.into == mine.into:
@@ -172,8 +181,8 @@ def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, may_alias: M
 # ---------------------------------------------------------------- rewriting
 
 
-def _widen(body: list[L.Stmt], alloc: L.Alloc, border: tuple[int, ...]) -> L.Index:
-    """Gives a buffer a border; its elements move inwards.  Returns the sizes it had."""
+def _pad(body: list[L.Stmt], alloc: L.Alloc, border: tuple[int, ...]) -> L.Index:
+    """Pad a buffer with a border and shift its elements inwards.  Return the sizes it had."""
 
     def inwards(index: L.Index) -> L.Index:
         return tuple(L.add(i, L.lit(width)) for i, width in zip(index, border))
@@ -188,19 +197,21 @@ def _widen(body: list[L.Stmt], alloc: L.Alloc, border: tuple[int, ...]) -> L.Ind
         if isinstance(stmt, L.Store) and stmt.buffer == alloc.name:
             stmt.index = inwards(stmt.index)
     sizes = alloc.sizes
-    alloc.sizes = _within(sizes, border)
+    alloc.sizes = _padded_sizes(sizes, border)
     return sizes
 
 
-def _within(sizes: L.Index, border: tuple[int, ...]) -> L.Index:
+def _padded_sizes(sizes: L.Index, border: tuple[int, ...]) -> L.Index:
+    """Return sizes with a border on both sides of each axis."""
     return tuple(L.add(n, L.lit(2 * width)) for n, width in zip(sizes, border))
 
 
-def _zeros_around(
+def _fill_border(
     buffer: str, dtype: str, names: list[str], sizes: L.Index, border: tuple[int, ...]
 ) -> list[L.Stmt]:
+    """Return the nests that fill the border of a buffer with zeros."""
     zero = L.Lit(0.0, dtype)
-    whole = _within(sizes, border)
+    padded_sizes = _padded_sizes(sizes, border)
     nests: list[L.Stmt] = []
     for axis, width in enumerate(border):
         if width == 0:
@@ -208,7 +219,9 @@ def _zeros_around(
         low: L.Index = tuple(map(L.Name, names))
         high = (*low[:axis], L.add(L.add(low[axis], sizes[axis]), L.lit(width)), *low[axis + 1 :])
         inner: list[L.Stmt] = [L.Store(buffer, low, zero), L.Store(buffer, high, zero)]
-        nests += _nest(names, (*whole[:axis], L.lit(width), *whole[axis + 1 :]), inner)
+        nests += _nest(
+            names, (*padded_sizes[:axis], L.lit(width), *padded_sizes[axis + 1 :]), inner
+        )
     return nests
 
 
@@ -219,7 +232,7 @@ def _nest(names: list[str], stops: tuple[L.Expr, ...], inner: list[L.Stmt]) -> l
 
 
 def _replace(group: _Group, border: tuple[int, ...], sizes: L.Index) -> None:
-    """One nest in the place of the group's last."""
+    """Replace the last nest of a group by a gather, and remove the others."""
     last, like = group.members[-1]
     names = like.names
     shifts = list(zip(*(s.shift for _, s in group.members)))
@@ -237,19 +250,20 @@ def _replace(group: _Group, border: tuple[int, ...], sizes: L.Index) -> None:
     index_out = list(like.index)
     for axis, name, c in zip(like.axes, names, shifts):
         index_out[axis] = L.add(L.Name(name), L.lit(min(c)))
-    # Where T is empty, X may be too small for its border.
+    # If T is empty, X may be too small for the border.
     stops = tuple(
         L.select(L.compare(">", n, L.ZERO), L.add(n, L.lit(span)), L.ZERO) if span else n
         for n, span in zip(like.stops, group.spans)
     )
-    put = L.Store(like.into, tuple(index_out), total, add=True)
-    gone = [id(loop) for loop, _ in group.members[:-1]]
+    store = L.Store(like.into, tuple(index_out), total, add=True)
+    removed = [id(loop) for loop, _ in group.members[:-1]]
     out: list[L.Stmt] = []
     for stmt in group.block:
         if stmt is last:
-            # Not where it is made: there it would part the loop that fills it from others.
-            out += _zeros_around(like.addend, like.dtype, names, sizes, border)
-            out += _nest(names, stops, [put])
-        elif id(stmt) not in gone:
+            # Not after the allocation: there the fill would prevent the fusion of the loop that
+            # stores to the buffer with other loops.
+            out += _fill_border(like.addend, like.dtype, names, sizes, border)
+            out += _nest(names, stops, [store])
+        elif id(stmt) not in removed:
             out.append(stmt)
     group.block[:] = out

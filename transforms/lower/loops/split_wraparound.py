@@ -1,12 +1,13 @@
-"""Indices that wrap round the end of an axis, on loop-level IR.
+"""Index-set splitting of loops whose indices wrap around the end of an axis, on loop-level IR.
 
     for j in range(n):                          for j in range(min(1, n)):
         y[j] = x[rt.remainder(j - 1, n)]            y[j] = x[rt.remainder(j - 1, n)]
                                                 for j in range(1, n):
                                                     y[j] = x[j - 1]
 
-Only the first or last few rounds need the remainder, which is slow and keeps the others from being
-done several at a time.  So an innermost loop is cut in three, of which the middle one has none.
+Only the first or last few iterations need the remainder.  It is slow, and it prevents the
+vectorisation of the others.  So an innermost loop is split in three, of which the middle one has no
+remainder.
 """
 
 from __future__ import annotations
@@ -17,31 +18,39 @@ from ..analysis.bounds import apart, larger, smaller
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
-# A longer body is not written down three times.
-LONG = 60
-# A shift beyond this leaves rounds at the ends that are worth a loop of their own: x is rolled by
-# half of its length, say.
-FAR = 64
+# The maximal number of statements of a body that is duplicated.
+MAX_STATEMENTS = 60
+# The maximal shift.  With a larger one, for example if x is rolled by half of its length, so many
+# iterations wrap that they would need a loop of their own.
+MAX_SHIFT = 64
 
 
 def split_wraparound(body: list[L.Stmt]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     out: list[L.Stmt] = []
     for stmt in body:
         for inner in L.blocks_of(stmt):
             split_wraparound(inner)
-        out += _cut(stmt) if isinstance(stmt, L.Loop) else [stmt]
+        out += _split(stmt) if isinstance(stmt, L.Loop) else [stmt]
     body[:] = out
 
 
-def _cut(loop: L.Loop) -> list[L.Stmt]:
+def _split(loop: L.Loop) -> list[L.Stmt]:
+    """Return the loops that replace a loop, in the order of its iterations."""
     inside = list(L.walk(loop.body))
-    if len(inside) > LONG or any(isinstance(s, (L.Loop, L.While, L.Break)) for s in inside):
+    if len(inside) > MAX_STATEMENTS or any(
+        isinstance(s, (L.Loop, L.While, L.Break)) for s in inside
+    ):
         return [loop]
     bound = {loop.var} | {name for s in inside for name in defs(s)}
     found, bounds = _wrapped(loop.var, inside, bound), L.span(loop)
-    # The bounds are asked for three times, and the rounds must not change them.
-    if not found or bounds is None or names_in(bounds) & bound or not all(map(_is_size, bounds)):
+    # The bounds are evaluated three times, so they must be cheap and loop-invariant.
+    if (
+        not found
+        or bounds is None
+        or names_in(bounds) & bound
+        or not all(map(_is_cheap_bound, bounds))
+    ):
         return [loop]
     first, end = low, high = bounds
     for shift, size in found.values():
@@ -50,11 +59,11 @@ def _cut(loop: L.Loop) -> list[L.Stmt]:
     j = L.Name(loop.var)
     before, middle, after = (copy.deepcopy(loop) for _ in range(3))
     L.map_stmts(middle.body, lambda e: L.add(j, L.lit(found[e][0])) if e in found else None)
-    _run(before, first, smaller(low, end))
-    _run(middle, low, high)
-    _run(after, larger(low, high), end)
+    _restrict(before, first, smaller(low, end))
+    _restrict(middle, low, high)
+    _restrict(after, larger(low, high), end)
     parts: list[L.Stmt] = [before, middle, after]
-    # Where nothing wraps at an end, no round is left there.
+    # If nothing wraps at an end, the loop there is empty.
     if low == first:
         parts.remove(before)
     if high == end:
@@ -62,27 +71,29 @@ def _cut(loop: L.Loop) -> list[L.Stmt]:
     return parts if L.is_lit(loop.step, 1) else parts[::-1]
 
 
-def _run(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
+def _restrict(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
+    """Restrict a loop to the iterations from `first` up to but not including `end`."""
     if L.is_lit(loop.step, 1):
         loop.start, loop.stop = first, end
     else:
         loop.start, loop.stop = L.sub(end, L.ONE), L.sub(first, L.ONE)
 
 
-def _is_size(e: L.Expr) -> bool:
+def _is_cheap_bound(e: L.Expr) -> bool:
+    """True for a simple expression, plus or minus a literal."""
     return L.is_simple(apart(e)[0])
 
 
 def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tuple[int, L.Expr]]:
-    """The remainders of `var + shift` by a size that is not among what the loop sets."""
+    """Return the remainders of `var + shift` by a loop-invariant size, with shift and size."""
     found: dict[L.Expr, tuple[int, L.Expr]] = {}
     for stmt in inside:
-        for part in L.parts_read(stmt):
+        for part in L.subexprs_read(stmt):
             if not (isinstance(part, L.Apply) and part.function == "rt.remainder"):
                 continue
-            place, size = part.args
-            shift = L.offset(place, var)
-            if shift is None or abs(shift) > FAR or size.dtype != "int64":
+            index, size = part.args
+            shift = L.offset(index, var)
+            if shift is None or abs(shift) > MAX_SHIFT or size.dtype != "int64":
                 continue
             if L.is_simple(size) and not names_in([size]) & bound:
                 found[part] = shift, size

@@ -1,4 +1,4 @@
-"""Runs several rounds of a loop around others side by side, on loop-level IR.
+"""Unroll-and-jam: unroll an outer loop and fuse the copies of its inner loops, on loop-level IR.
 
     for i in range(n):                      rest = n - n % 4
         for k in range(m):                  for i in range(0, rest, 4):
@@ -12,8 +12,9 @@
                                             for i in range(rest, n):
                                                 …
 
-Elements that all rounds read, or add to, are read and written once for all.  So the loop is one
-whose rounds may come in any order; the loops inside run together as far as all rounds need them.
+Elements that all unrolled iterations read, or add to, are loaded and stored once for all of them.
+The iterations of the outer loop must be independent.  The inner loops are jammed over the common
+part of their ranges.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from ..analysis.alias import MayAlias
-from ..analysis.analyses import Overview
+from ..analysis.analyses import FunctionAnalyses
 from ..analysis.cost_model import trips
 from ..analysis.dependence import loop_reductions
-from ..analysis.liveness import counters_read, defs, exposed, names_in
+from ..analysis.liveness import defs, exposed, induction_vars_read_outside, names_in
 from ..loop_ir import nodes as L
-from .unroll_and_jam_rewrite import Tile, accesses, loads_in, loops_in
-from .unroll_and_jam_sums import is_cheap
+from .unroll_and_jam_rewrite import JammedLoop, accesses, loads_in, loops_in
+from .unroll_and_jam_sums import is_sum_of_products
 
-# So many rounds become one, the more the better.
-ROUNDS = (4, 2)
-# Numbers that stay the same in an innermost loop, and sums: more do not fit into registers.
-NUMBERS = 8
-# Of the accesses to memory in the innermost loops, more than such a part must be spared.
-SPARED = 0.25
-# Longer loops would take long to compile.
-LONG = 40
+# Unroll factors, tried from the largest.
+UNROLL_FACTORS = (4, 2)
+# The maximal number of scalars that are invariant in an innermost loop, and of sums: more do not
+# fit into registers.
+MAX_LIVE_SCALARS = 8
+# The minimal fraction of the memory accesses in the innermost loops that must be saved.
+MIN_SAVED_ACCESSES = 0.25
+# The maximal number of statements.  Larger loops would take long to compile.
+MAX_STATEMENTS = 40
 
-_PLAIN = (L.Let, L.Store, L.Loop, L.If, L.Comment)
+# The statements that an unrolled loop may contain.
+_ALLOWED = (L.Let, L.Store, L.Loop, L.If, L.Comment)
 
 
 def unroll_and_jam(
@@ -49,12 +52,15 @@ def unroll_and_jam(
     may_alias: MayAlias,
     new_name: Callable[[str], str],
 ) -> None:
-    """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
-    are the buffers that the caller sees even if the call fails."""
-    _Runner(body, dtypes, escaping, may_alias, new_name).block(body)
+    """Rewrite `body` in place.
+
+    `dtypes` are those of the arrays among the parameters.  `escaping` are the buffers whose
+    contents the caller sees even if the call fails.
+    """
+    _Unroller(body, dtypes, escaping, may_alias, new_name).block(body)
 
 
-class _Runner(Overview):
+class _Unroller(FunctionAnalyses):
     def __init__(
         self,
         body: list[L.Stmt],
@@ -77,55 +83,58 @@ class _Runner(Overview):
         block[:] = out
 
     def _loop(self, loop: L.Loop) -> list[L.Stmt] | None:
-        if not _is_plain(loop) or not _is_worth_a_look(loop):
+        """Return the statements that replace a loop, or None if it is not unrolled."""
+        if not _is_allowed(loop) or not _is_candidate(loop):
             return None
         common = loop_reductions(loop, self.after[id(loop)], self.may_alias, self.escaping)
         if common is None:
             return None
-        for rounds in ROUNDS:
-            if isinstance(count := trips(loop), L.Lit) and count.value < 2 * rounds:
+        for factor in UNROLL_FACTORS:
+            if isinstance(count := trips(loop), L.Lit) and count.value < 2 * factor:
                 continue
-            if _numbers(loop, common.folds) * rounds > NUMBERS:
+            if _live_scalars(loop, common.folds) * factor > MAX_LIVE_SCALARS:
                 continue
-            tile = Tile(loop, common, rounds, self.dtypes, self.new_name)
-            if _pays(tile):
+            tile = JammedLoop(loop, common, factor, self.dtypes, self.new_name)
+            if _is_profitable(tile):
                 return tile.written()
         return None
 
 
-def _is_plain(loop: L.Loop) -> bool:
-    """Whether nothing in a loop may fail or makes memory, and no counter is read after its loop."""
+def _is_allowed(loop: L.Loop) -> bool:
+    """True if nothing in a loop may fail or allocates memory, and no inner loop's variable is read
+    after its loop."""
     if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
         return False
     if any(isinstance(p, L.Load) for e in (loop.start, loop.stop) for p in L.walk_expr(e)):
         return False
     stmts = list(L.walk(loop.body))
-    if len(stmts) > LONG or not all(isinstance(s, _PLAIN) for s in stmts):
+    if len(stmts) > MAX_STATEMENTS or not all(isinstance(s, _ALLOWED) for s in stmts):
         return False
     if any(isinstance(s, L.Loop) and s.parallel for s in stmts):
         return False
     inside = {s.var for s in stmts if isinstance(s, L.Loop)}
     lets = {s.name for s in stmts if isinstance(s, L.Let)}
-    return not inside & lets and not counters_read(loop.body, inside)
+    return not inside & lets and not induction_vars_read_outside(loop.body, inside)
 
 
-def _is_worth_a_look(loop: L.Loop) -> bool:
+def _is_candidate(loop: L.Loop) -> bool:
+    """True if the innermost loops are simple and unrolling may save enough accesses."""
     inner = _innermost(loop)
-    return bool(inner) and all(_is_simple(s) for s in inner) and _may_pay(loop, inner)
+    return bool(inner) and all(_is_simple(s) for s in inner) and _may_save_accesses(loop, inner)
 
 
-def _may_pay(loop: L.Loop, inner: list[L.Loop]) -> bool:
-    """Whether enough accesses of the innermost loops may be spared: those at places that do not
-    change from round to round, and those of buffers with several places."""
+def _may_save_accesses(loop: L.Loop, inner: list[L.Loop]) -> bool:
+    """True if enough accesses of the innermost loops may be saved: those at indices that are
+    invariant in `loop`, and those to buffers that are accessed at several indices."""
     changing = _changing(loop)
-    places = [place for s in inner for place in accesses(s.body, s.var)]
-    several = Counter(buffer for buffer, _ in {*places})
-    common = sum(several[b] > 1 or not names_in(index) & changing for b, index in places)
-    return common * (1 - 1 / max(ROUNDS)) > SPARED * len(places)
+    locations = [location for s in inner for location in accesses(s.body, s.var)]
+    several = Counter(buffer for buffer, _ in {*locations})
+    common = sum(several[b] > 1 or not names_in(index) & changing for b, index in locations)
+    return common * (1 - 1 / max(UNROLL_FACTORS)) > MIN_SAVED_ACCESSES * len(locations)
 
 
 def _changing(loop: L.Loop) -> set[str]:
-    """The numbers that change from round to round."""
+    """Return the scalars that change between iterations of a loop."""
     found = {loop.var}
     lets = [s for s in L.walk(loop.body) if isinstance(s, L.Let)]
     for _ in range(2):  # a sum is set to zero before it is added to
@@ -134,19 +143,19 @@ def _changing(loop: L.Loop) -> set[str]:
 
 
 def _is_simple(loop: L.Loop) -> bool:
-    """Sums and products of elements, and nothing decided by them."""
+    """True for a loop that computes sums and products of elements, without control flow."""
     if not L.is_lit(loop.step, 1):
         return False
     for s in loop.body:
         if isinstance(s, L.Comment):
             continue
-        if not isinstance(s, (L.Let, L.Store)) or not is_cheap(s.expr):
+        if not isinstance(s, (L.Let, L.Store)) or not is_sum_of_products(s.expr):
             return False
     return True
 
 
 def _innermost(loop: L.Loop) -> list[L.Loop]:
-    """The loops that are deepest inside."""
+    """Return the loops at the largest depth inside of a loop."""
     found: list[L.Loop] = []
     inside = loops_in(loop.body)
     while inside:
@@ -154,8 +163,9 @@ def _innermost(loop: L.Loop) -> list[L.Loop]:
     return found
 
 
-def _numbers(loop: L.Loop, folds: Iterable[str]) -> int:
-    """How many numbers of its own a round has in an innermost loop."""
+def _live_scalars(loop: L.Loop, folds: Iterable[str]) -> int:
+    """Return the number of values per iteration of `loop` that are live throughout an innermost
+    loop: scalars and loads that are invariant in that loop."""
     changing = _changing(loop)
     own = {s.name for s in L.walk(loop.body) if isinstance(s, L.Let)} - {*folds}
     found = [0]
@@ -171,10 +181,11 @@ def _numbers(loop: L.Loop, folds: Iterable[str]) -> int:
     return max(found)
 
 
-def _pays(tile: Tile) -> bool:
+def _is_profitable(tile: JammedLoop) -> bool:
+    """True if the loops at the largest depth are jammed and save enough memory accesses."""
     deepest = max((depth for depth, _, _ in tile.together), default=0)
     if max(tile.one_by_one) >= deepest:
         return False
     counted = [(was, now) for depth, was, now in tile.together if depth == deepest]
     was, now = (sum(column) for column in zip(*counted))
-    return was - now > SPARED * was
+    return was - now > MIN_SAVED_ACCESSES * was

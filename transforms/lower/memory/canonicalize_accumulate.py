@@ -1,28 +1,28 @@
-"""What is added to an element is written so, on loop-level IR.
+"""Canonicalisation of accumulating stores, on loop-level IR.
 
     t = x[i, j] + e
     x[i, j] = t         →       x[i, j] += e
 
-Programs say it one way or the other; other passes look for additions.
+Programs contain both forms.  Other passes match only stores with `add`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ..analysis.accumulation import added_to
-from ..analysis.analyses import dtypes_in
+from ..analysis.accumulation import accumulated_increment
+from ..analysis.analyses import buffer_dtypes
 from ..analysis.liveness import defs, uses
 from ..loop_ir import nodes as L
 
 
 def canonicalize_accumulate(body: list[L.Stmt], dtypes: dict[str, str]) -> None:
-    """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters."""
+    """Rewrite `body` in place.  `dtypes` are those of the array parameters."""
     stmts = list(L.walk(body))
     read = Counter(name for s in stmts for name in uses(s))
     bound = Counter(name for s in stmts for name in defs(s))
     once = {name for name, times in read.items() if times == 1 == bound[name]}
-    _block(body, dtypes_in(body, dtypes), once)
+    _block(body, buffer_dtypes(body, dtypes), once)
 
 
 def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
@@ -31,12 +31,12 @@ def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
         for inner in L.blocks_of(stmt):
             _block(inner, dtypes, once)
         if isinstance(stmt, L.Store) and not stmt.add:
-            named = out[-1] if out and isinstance(out[-1], L.Let) else None
-            if named is not None and not (named.name in once and stmt.expr == _name(named)):
-                named = None
-            added = added_to(stmt, named.expr if named else stmt.expr)
+            let = out[-1] if out and isinstance(out[-1], L.Let) else None
+            if let is not None and not (let.name in once and stmt.expr == _name(let)):
+                let = None
+            added = accumulated_increment(stmt, let.expr if let else stmt.expr)
             if added is not None and added.dtype == dtypes.get(stmt.buffer):
-                if named is not None:
+                if let is not None:
                     out.pop()
                 stmt = L.Store(stmt.buffer, stmt.index, added, add=True)
         out.append(stmt)

@@ -1,4 +1,4 @@
-"""What each round of a loop leaves as zeros, and adds to in the next, stays zero, on loop-level IR.
+"""Peel the first iteration, by a branch, if later ones accumulate to zeros, on loop-level IR.
 
     for k in range(steps):              for k in range(steps):
         for i in range(n):                  if k == 0:
@@ -12,9 +12,10 @@
                                                     u[i] = x_1 / 3.0
                                             …
 
-The adjoint of a stencil that goes back and forth between two arrays takes what has come to one of
-them and leaves zeros.  From the second round on nobody needs to look at them, or to write them
-again, if nothing else comes to these elements.
+The adjoint of a stencil that alternates between two arrays reads the adjoint of one of them and
+resets it to zero.  Each iteration of the outer loop leaves zeros, and the next one accumulates to
+them.  From the second iteration on the zeros need neither be loaded nor stored again, if nothing
+else accesses these elements.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import copy
 from collections.abc import Callable, Iterator
 
 from ...ir.record import record
-from ..analysis.access_region import Extents
+from ..analysis.access_region import AccessRegions
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import single_definitions
@@ -31,8 +32,11 @@ from ..loop_ir import nodes as L
 
 
 @record
-class _Sum:
-    """An element that is added to and set to zero in one block, and where; the loops around it."""
+class _ResetSum:
+    """An accumulation to an element and a later store of zero to it, in one block.
+
+    `add` and `zero` are their positions in `block`; `loops` are the enclosing loops of the nest.
+    """
 
     block: list[L.Stmt]
     add: int
@@ -49,38 +53,44 @@ class _Sum:
 def peel_carried_zeros(
     body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     known: dict[str, L.Expr] | None = None
     may_alias = with_bindings(body, may_alias)
     for loop in [s for s in L.walk(body) if isinstance(s, L.Loop) and not s.parallel]:
         for stmt in list(loop.body):
-            found = next(_sums(stmt, []), None)
+            found = next(_reset_sums(stmt, []), None)
             if found is None or not isinstance(stmt, L.Loop):
                 continue
             known = single_definitions(list(L.walk(body))) if known is None else known
             if _stays_zero(loop, stmt, found, may_alias, known):
-                at = L.place_in(loop.body, stmt)
+                at = L.position_of(loop.body, stmt)
                 first = L.compare("==", L.Name(loop.var), loop.start)
                 loop.body[at] = L.If(first, [stmt], [_without_zeros(stmt, found, new_name)])
 
 
-def _sums(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[_Sum]:
+def _reset_sums(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[_ResetSum]:
+    """The accumulations in a loop nest that are followed by a store of zero to their element."""
     if not isinstance(stmt, L.Loop) or stmt.parallel:
         return
     loops = [*loops, stmt]
     for zero, put in enumerate(stmt.body):
-        yield from _sums(put, loops)
+        yield from _reset_sums(put, loops)
         if not isinstance(put, L.Store) or put.add or not L.is_lit(put.expr, 0):
             continue
         for add, other in enumerate(stmt.body[:zero]):
             if isinstance(other, L.Store) and other.add and other.buffer == put.buffer:
                 if other.index == put.index:
-                    yield _Sum(stmt.body, add, zero, loops)
+                    yield _ResetSum(stmt.body, add, zero, loops)
 
 
 def _stays_zero(
-    loop: L.Loop, nest: L.Loop, found: _Sum, may_alias: MayAlias, known: dict[str, L.Expr]
+    loop: L.Loop, nest: L.Loop, found: _ResetSum, may_alias: MayAlias, known: dict[str, L.Expr]
 ) -> bool:
+    """True if in all but the first iteration of `loop` the elements are zero when `nest` starts.
+
+    Every iteration of `loop` must reset the same elements, and no other access in it may overlap
+    them.
+    """
     put, between = found.put, found.block[found.add + 1 : found.zero]
     if any(isinstance(s, (L.Break, L.Return, L.Fail)) for s in L.walk([nest])):
         return False
@@ -90,11 +100,11 @@ def _stays_zero(
         return False
     inside = {name for s in L.walk(loop.body) for name in defs(s)}
     if loop.var in inside or names_in([loop.start]) & {loop.var, *inside}:
-        return False  # which round is the first could not be told
+        return False  # the first iteration could not be identified
     if names_in(put.index) & {name for s in found.block for name in defs(s)}:
         return False
-    extents = Extents(loop, known)
-    if not _same_each_round(put.index, found.loops, extents):
+    extents = AccessRegions(loop, known)
+    if not _is_invariant_region(put.index, found.loops, extents):
         return False
     mine = (put.index, found.loops)
     for access in _accesses(loop.body, []):
@@ -112,8 +122,8 @@ def _stays_zero(
     return True
 
 
-def _same_each_round(index: L.Index, loops: list[L.Loop], extents: Extents) -> bool:
-    """Whether a nest comes to the same elements in each round, and once to each."""
+def _is_invariant_region(index: L.Index, loops: list[L.Loop], extents: AccessRegions) -> bool:
+    """True if a nest accesses the same elements in every outer iteration, each of them once."""
     axes = [[k for k, e in enumerate(index) if L.offset(e, p.var) is not None] for p in loops]
     if any(len(found) != 1 for found in axes) or len({k for (k,) in axes}) < len(loops):
         return False
@@ -124,7 +134,11 @@ def _same_each_round(index: L.Index, loops: list[L.Loop], extents: Extents) -> b
 
 @record
 class _Access:
-    """Of a buffer that is read, with its dtype, or written, without; of all of it without index."""
+    """An access to a buffer.
+
+    `dtype` is set for a load and None for a write.  `index` is None for an access to the whole
+    buffer.
+    """
 
     buffer: str
     index: L.Index | None
@@ -158,21 +172,21 @@ def _accesses(block: list[L.Stmt], loops: list[L.Loop]) -> Iterator[_Access]:
             yield from _accesses(inner, [*loops, stmt] if isinstance(stmt, L.Loop) else loops)
 
 
-def _without_zeros(nest: L.Loop, found: _Sum, new_name: Callable[[str], str]) -> L.Loop:
-    """A copy for the rounds in which zeros are there."""
-    put, was = found.put, list(found.block)
+def _without_zeros(nest: L.Loop, found: _ResetSum, new_name: Callable[[str], str]) -> L.Loop:
+    """A copy of the nest for the iterations in which the elements are zero."""
+    put, original = found.put, list(found.block)
     total = L.Name(new_name(put.buffer), put.expr.dtype)
 
     def load(e: L.Expr) -> L.Expr | None:
         return total if isinstance(e, L.Load) and (e.buffer, e.index) == place else None
 
     place = put.buffer, put.index
-    new = copy.deepcopy(was)
+    new = copy.deepcopy(original)
     L.map_stmts(new[found.add + 1 : found.zero], load)
     zero = L.Lit(0.0, put.expr.dtype)
     new[found.add] = L.Let(total.name, L.Bin("+", zero, put.expr, put.expr.dtype))
     del new[found.zero]
     found.block[:] = new
     changed = copy.deepcopy(nest)
-    found.block[:] = was
+    found.block[:] = original
     return changed

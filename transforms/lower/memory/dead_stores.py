@@ -1,7 +1,7 @@
-"""Drops what is stored in a loop but never read again, on loop-level IR.
+"""Dead store elimination in loops, on loop-level IR.
 
-The adjoint of `y[i] = …` takes what has come to `y_bar[i]` and leaves zero there, for what y held
-before.  Where y was made for the loop, nobody asks for that:
+The adjoint of `y[i] = …` reads `y_bar[i]` and resets it to zero, as the adjoint of the value that y
+held before.  Where y was allocated for the loop, the zero is never read:
 
     for i in range(1, n):               for i in range(1, n):
         t = y_bar[i]                        t = y_bar[i]
@@ -15,31 +15,34 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.single_assignment import resolve_all, single_definitions
+from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.single_assignment import resolve_name, single_definitions
 from ..loop_ir import nodes as L
 
 
 def eliminate_dead_stores(body: list[L.Stmt]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     known = single_definitions(list(L.walk(body)))
-    unread: list[tuple[list[L.Stmt], L.Store]] = []
-    blocks: dict[int, _Puts] = {}
+    dead: list[tuple[list[L.Stmt], L.Store]] = []
+    blocks: dict[int, _LoopStores] = {}
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1:
             continue
         block, alloc = use.allocs[0]
-        puts = blocks.get(id(block)) or blocks.setdefault(id(block), _Puts(block))
-        for place, loop, position, put in puts.to[name]:
-            at = _Place(block, puts.made[name], place, position)
-            if _is_unread(put, loop, at, use, known):
-                unread.append((loop.body, put))
-    for block, put in unread:
+        stores = blocks.get(id(block)) or blocks.setdefault(id(block), _LoopStores(block))
+        for place, loop, position, put in stores.to[name]:
+            at = _Location(block, stores.made[name], place, position)
+            if _is_dead(put, loop, at, use, known):
+                dead.append((loop.body, put))
+    for block, put in dead:
         block[:] = [s for s in block if s is not put]
 
 
-class _Puts:
-    """Of a block: where each buffer is made, and what its loops store in it."""
+class _LoopStores:
+    """For one block: the position of each allocation, and the stores in the bodies of its loops.
+
+    A store is (position of the loop, loop, position in the loop's body, store).
+    """
 
     def __init__(self, block: list[L.Stmt]) -> None:
         self.made: dict[str, int] = {}
@@ -54,9 +57,12 @@ class _Puts:
 
 
 @record
-class _Place:
-    """Of a statement in a loop: the block in which the buffer lives, where in it the buffer is
-    made and the loop stands, and where in the loop's body the statement does."""
+class _Location:
+    """The location of a store in a loop.
+
+    `block` is the block of the buffer's allocation.  `made` and `loop` are the positions of the
+    allocation and of the loop in it; `stmt` is the position of the store in the loop's body.
+    """
 
     block: list[L.Stmt]
     made: int
@@ -64,36 +70,39 @@ class _Place:
     stmt: int
 
 
-def _is_unread(
-    put: L.Store, loop: L.Loop, place: _Place, use: Uses, known: dict[str, L.Expr]
+def _is_dead(
+    put: L.Store, loop: L.Loop, place: _Location, use: Uses, known: dict[str, L.Expr]
 ) -> bool:
-    """Whether nothing reads what `put` stores: not in its round, in which all else comes before;
-    nor in another, which has elements of its own; nor after the loop."""
+    """True if no load reads what `put` stores.
+
+    In the same iteration all other accesses must precede it.  Other iterations must access other
+    elements.  Loads after the loop must be from elements that the loop does not store.
+    """
     own = _own_axis(put.index, loop)
     if own is None:
         return False
     axis, shift = own
     for path, index, plain in use.accesses:
-        level = level_of(path, place.block)
+        level = depth_in_path(path, place.block)
         if level is None or path[level][1] < place.made:
             return False
         at = path[level][1]
         if at == place.loop:
             if (
-                L.offset(resolve_all(index[axis], known), loop.var) != shift
+                L.offset(resolve_name(index[axis], known), loop.var) != shift
                 or len(path) == level + 1
             ):
                 return False
             inside = path[level + 1][1]
             if inside > place.stmt or (inside == place.stmt and not plain):
                 return False
-        elif at > place.loop and not plain and not _outside(index[axis], loop, shift):
+        elif at > place.loop and not plain and not _is_outside_range(index[axis], loop, shift):
             return False
     return True
 
 
 def _own_axis(index: L.Index, loop: L.Loop) -> tuple[int, int] | None:
-    """The axis at which the index is the loop's variable and a constant, and that constant."""
+    """The axis at which the index is the loop's variable plus a constant, and that constant."""
     for axis, e in enumerate(index):
         shift = L.offset(e, loop.var)
         if shift is not None:
@@ -101,8 +110,8 @@ def _own_axis(index: L.Index, loop: L.Loop) -> tuple[int, int] | None:
     return None
 
 
-def _outside(e: L.Expr, loop: L.Loop, shift: int) -> bool:
-    """Whether the loop's variable, shifted, never is this number."""
+def _is_outside_range(e: L.Expr, loop: L.Loop, shift: int) -> bool:
+    """True if `e` is a literal that the loop's variable plus `shift` never takes."""
     if not isinstance(e, L.Lit):
         return False
     if L.is_lit(loop.step, 1) and isinstance(loop.start, L.Lit):

@@ -1,4 +1,4 @@
-"""Keeps a buffer in two orders of its axes where loops run along both, on loop-level IR.
+"""Duplicate a buffer with another axis order if loops run along two axes, on loop-level IR.
 
     for i in range(n):                      for i in range(n):
         for j in range(i):                      for j in range(i):
@@ -7,10 +7,11 @@
             a[i, j] = s                             a[i, j] = s
                                                     a_turned[j, i] = s
 
-Where one order suits most accesses, `layout` has chosen it.  Of a buffer that is read far more
-often than it is written, as in a factorisation, both orders can be had for a second write.  A
-buffer that is added to far more often than it is read, as its adjoint, is the sum of two: each loop
-adds to the one it runs along.
+Where one axis order suits most accesses, `layout.py` has chosen it.  A buffer that is read far more
+often than it is written, as in a factorisation, is kept in both orders at the cost of a second
+store.  A buffer that is accumulated to far more often than it is read, as the adjoint of such a
+buffer, becomes the sum of two buffers: each loop accumulates to the one along whose last axis it
+runs.
 """
 
 from __future__ import annotations
@@ -24,15 +25,30 @@ from ..analysis.alias import MayAlias
 from ..analysis.parameters import Parameters
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from .layout import SMALL, WORTH, Access, Order, Path, Poll, Uses, moved, sizes_of, survey, touches
+from .layout import (
+    SMALL,
+    WORTH,
+    Access,
+    LayoutVotes,
+    Order,
+    Path,
+    Uses,
+    moved,
+    sizes_of,
+    survey,
+    touches,
+)
 
-# Added to anything, it changes nothing: 0.0 would make 0.0 of -0.0.
-NOTHING = -0.0
+# The neutral element of addition.  It is not 0.0, since -0.0 + 0.0 is 0.0.
+ADDITIVE_IDENTITY = -0.0
 
 
 @record
-class _Twin:
-    """The other buffer; `summed`: an element is the sum of both, otherwise both hold it."""
+class _Duplicate:
+    """The duplicate of a buffer, with its axes permuted by `order`.
+
+    `summed`: the value of an element is the sum of both copies; otherwise each copy holds it.
+    """
 
     name: str
     order: Order
@@ -44,12 +60,12 @@ class _Twin:
 def duplicate_layout(
     body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
 ) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     uses = survey(body)
-    poll = Poll(body, {**params.sizes, **sizes_of(uses)}, uses)
-    twins: dict[str, _Twin] = {}
+    poll = LayoutVotes(body, {**params.sizes, **sizes_of(uses)}, uses)
+    duplicates: dict[str, _Duplicate] = {}
     for name, use in uses.items():
-        found = _of_buffer(name, use, params, uses, may_alias)
+        found = _eligible(name, use, params, uses, may_alias)
         if found is None:
             continue
         dtype, sizes = found
@@ -57,24 +73,26 @@ def duplicate_layout(
         if order is None:
             continue
         is_given = name in params.dtypes and name not in params.outs
-        summed = _is_worth(use, order, sizes, is_given, poll)
+        summed = _is_summed(use, order, sizes, is_given, poll)
         if summed is False or (summed and dtype.startswith("float")):
-            twins[name] = _Twin(emitter.new_name(f"{name}_turned"), order, dtype, sizes, summed)
-    if not twins:
+            duplicates[name] = _Duplicate(
+                emitter.new_name(f"{name}_turned"), order, dtype, sizes, summed
+            )
+    if not duplicates:
         return
-    _Writer(twins, poll, emitter).block(body, ())
-    for name, twin in twins.items():
+    _Writer(duplicates, poll, emitter).block(body, ())
+    for name, duplicate in duplicates.items():
         if name in params.dtypes:
-            _at_the_ends(body, name, twin, params, emitter)
+            _copy_parameter(body, name, duplicate, params, emitter)
 
 
-# ---------------------------------------------------------------- choosing
+# ---------------------------------------------------------------- selection
 
 
-def _of_buffer(
+def _eligible(
     name: str, use: Uses, params: Parameters, uses: dict[str, Uses], may_alias: MayAlias
 ) -> tuple[str, tuple[L.Expr, ...]] | None:
-    """Its dtype and sizes, if all that happens to it is seen."""
+    """The dtype and sizes of a buffer, or None if an access could bypass the duplicate."""
     if use.whole or use.bound or not use.accesses:
         return None
     if name not in params.dtypes:
@@ -93,46 +111,52 @@ def _of_buffer(
     return params.dtypes[name], params.sizes[name]
 
 
-def _other_order(accesses: Iterable[Access], rank: int, poll: Poll) -> Order | None:
-    """The one that most accesses would like that do not run along the last axis."""
+def _other_order(accesses: Iterable[Access], rank: int, poll: LayoutVotes) -> Order | None:
+    """The order with the most votes among those whose last axis differs from the present one."""
     votes = poll.votes(accesses)
     others = [(n, order) for order, n in votes.items() if order[-1] != rank - 1]
     return max(others)[1] if rank > 1 and others else None
 
 
-def _is_worth(
-    use: Uses, order: Order, sizes: tuple[L.Expr, ...], is_given: bool, poll: Poll
+def _is_summed(
+    use: Uses, order: Order, sizes: tuple[L.Expr, ...], is_given: bool, poll: LayoutVotes
 ) -> bool | None:
-    """Whether the two are to be `summed`; None if one is enough."""
+    """Whether the duplicate is to be `summed`; None if a duplicate is not profitable.
+
+    `is_given`: the buffer is an input parameter, whose duplicate must be filled in full.
+    """
     count = L.product(sizes)
     if isinstance(count, L.Lit) and count.value <= SMALL:
         return None
     elements = math.prod(map(poll.length, sizes))
-    made: Counter[str] = Counter()
-    down: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    along_last: Counter[str] = Counter()
     for access in use.accesses:
         rounds = poll.rounds(access)
-        made[access.kind] += rounds
-        if _runs_down(access, order, poll) and (not is_given or poll.is_all_over(access)):
-            down[access.kind] += rounds
-    if down["load"] >= WORTH * max(made["store"] + 2 * made["add"], elements):
+        counts[access.kind] += rounds
+        if _runs_along_last(access, order, poll) and (not is_given or poll.is_all_over(access)):
+            along_last[access.kind] += rounds
+    if along_last["load"] >= WORTH * max(counts["store"] + 2 * counts["add"], elements):
         return False
-    if down["add"] >= WORTH * max(made["store"] + made["load"], elements):
+    if along_last["add"] >= WORTH * max(counts["store"] + counts["load"], elements):
         return True
     return None
 
 
-def _runs_down(access: Access, order: Order, poll: Poll) -> bool:
+def _runs_along_last(access: Access, order: Order, poll: LayoutVotes) -> bool:
+    """True if the innermost loop around an access runs along the last axis of `order`."""
     wanted = poll.order(access)
     return wanted is not None and wanted[-1] == order[-1]
 
 
-# ---------------------------------------------------------------- doing it
+# ---------------------------------------------------------------- rewriting
 
 
 class _Writer:
-    def __init__(self, twins: dict[str, _Twin], poll: Poll, emitter: Emitter) -> None:
-        self.twins, self.poll, self.emitter = twins, poll, emitter
+    def __init__(
+        self, duplicates: dict[str, _Duplicate], poll: LayoutVotes, emitter: Emitter
+    ) -> None:
+        self.duplicates, self.poll, self.emitter = duplicates, poll, emitter
 
     def block(self, block: list[L.Stmt], around: Path) -> None:
         out: list[L.Stmt] = []
@@ -141,63 +165,69 @@ class _Writer:
             inside = (*around, stmt) if isinstance(stmt, (L.Loop, L.While)) else around
             for inner in L.blocks_of(stmt):
                 self.block(inner, inside)
-            if isinstance(stmt, L.Store) and stmt.buffer in self.twins:
-                out += self._put(stmt, self.twins[stmt.buffer], around)
+            if isinstance(stmt, L.Store) and stmt.buffer in self.duplicates:
+                out += self._store(stmt, self.duplicates[stmt.buffer], around)
             else:
                 out.append(stmt)
-            if isinstance(stmt, L.Alloc) and stmt.name in self.twins:
-                out.append(_alloc(self.twins[stmt.name], stmt.sizes))
+            if isinstance(stmt, L.Alloc) and stmt.name in self.duplicates:
+                out.append(_alloc(self.duplicates[stmt.name], stmt.sizes))
         block[:] = out
 
     def _load(self, e: L.Expr, around: Path) -> L.Expr | None:
-        twin = self.twins.get(e.buffer) if isinstance(e, L.Load) else None
-        if twin is None:
+        duplicate = self.duplicates.get(e.buffer) if isinstance(e, L.Load) else None
+        if duplicate is None:
             return None
         assert isinstance(e, L.Load)
         index = tuple(L.map_expr(i, lambda part: self._load(part, around)) for i in e.index)
         here = replace(e, index=index)
-        there = L.Load(twin.name, moved(index, twin.order), e.dtype)
-        if twin.summed:
+        there = L.Load(duplicate.name, moved(index, duplicate.order), e.dtype)
+        if duplicate.summed:
             return L.Bin("+", here, there, e.dtype)
-        down = _runs_down(Access(e.index, around, "load"), twin.order, self.poll)
-        return there if down else here
+        along_last = _runs_along_last(Access(e.index, around, "load"), duplicate.order, self.poll)
+        return there if along_last else here
 
-    def _put(self, put: L.Store, twin: _Twin, around: Path) -> list[L.Stmt]:
-        there = moved(put.index, twin.order)
-        if twin.summed and put.add:
-            if _runs_down(Access(put.index, around, "add"), twin.order, self.poll):
-                put.buffer, put.index = twin.name, there
+    def _store(self, put: L.Store, duplicate: _Duplicate, around: Path) -> list[L.Stmt]:
+        there = moved(put.index, duplicate.order)
+        if duplicate.summed and put.add:
+            if _runs_along_last(Access(put.index, around, "add"), duplicate.order, self.poll):
+                put.buffer, put.index = duplicate.name, there
             return [put]
-        if twin.summed:
-            return [put, L.Store(twin.name, there, L.Lit(NOTHING, twin.dtype))]
+        if duplicate.summed:
+            return [put, L.Store(duplicate.name, there, L.Lit(ADDITIVE_IDENTITY, duplicate.dtype))]
         before: list[L.Stmt] = []
         if not L.is_simple(put.expr):
             name = self.emitter.new_name("t")
             before, put.expr = [L.Let(name, put.expr)], L.Name(name, put.expr.dtype)
-        return [*before, put, L.Store(twin.name, there, put.expr, put.add)]
+        return [*before, put, L.Store(duplicate.name, there, put.expr, put.add)]
 
 
-def _alloc(twin: _Twin, sizes: tuple[L.Expr, ...]) -> L.Alloc:
-    return L.Alloc(twin.name, twin.dtype, moved(sizes, twin.order))
+def _alloc(duplicate: _Duplicate, sizes: tuple[L.Expr, ...]) -> L.Alloc:
+    return L.Alloc(duplicate.name, duplicate.dtype, moved(sizes, duplicate.order))
 
 
-def _at_the_ends(
-    body: list[L.Stmt], name: str, twin: _Twin, params: Parameters, emitter: Emitter
+def _copy_parameter(
+    body: list[L.Stmt], name: str, duplicate: _Duplicate, params: Parameters, emitter: Emitter
 ) -> None:
-    """Fills the twin of a parameter, or makes a result of both."""
-    first = next(i for i, s in enumerate(body) if touches(s, twin.name))
-    # Its own sizes: others are equal only once the program has checked them.
-    sizes = tuple(L.Size(name, k) for k in range(len(twin.sizes)))
-    before: list[L.Stmt] = [_alloc(twin, sizes)]
+    """Allocate the duplicate of a parameter, and copy it in or add it to the result.
+
+    For an input the duplicate is filled before its first use.  For an out-buffer with a summed
+    duplicate the duplicate is added to it before the return.
+    """
+    first = next(i for i, s in enumerate(body) if touches(s, duplicate.name))
+    # The parameter's own sizes: expressions equal to them are valid only after the run-time checks.
+    sizes = tuple(L.Size(name, k) for k in range(len(duplicate.sizes)))
+    before: list[L.Stmt] = [_alloc(duplicate, sizes)]
     with emitter.into([]) as nest, emitter.nest(sizes) as index:
-        there = moved(index, twin.order)
+        there = moved(index, duplicate.order)
         if name not in params.outs:
-            emitter.add(L.Store(twin.name, there, L.Load(name, index, twin.dtype)))
+            emitter.add(L.Store(duplicate.name, there, L.Load(name, index, duplicate.dtype)))
         else:
-            emitter.add(L.Store(name, index, L.Load(twin.name, there, twin.dtype), add=True))
+            emitter.add(
+                L.Store(name, index, L.Load(duplicate.name, there, duplicate.dtype), add=True)
+            )
     if name not in params.outs:
         before += nest
-    elif twin.summed:
+    elif duplicate.summed:
         assert isinstance(body[-1], L.Return)
         body[-1:-1] = nest
     body[first:first] = before

@@ -1,7 +1,7 @@
-"""A copy of a row, or its opposite, that a later loop reads is read from the row, on loop-level IR.
+"""Copy forwarding: loops read a copied or negated row from its source, on loop-level IR.
 
-The adjoint of `a[:, j] -= q * r[j]` takes what has come to a row, sums it up with another, and
-only then adds to the row:
+The adjoint of `a[:, j] -= q * r[j]` copies the adjoint of a row, computes a dot product with the
+copy, and only then accumulates to the row:
 
     for i in range(n):                      for i in range(n):
         t[i] = -a_bar[j, i]                     t = -a_bar[j, i]
@@ -11,8 +11,8 @@ only then adds to the row:
         q_bar[i] += t[i] * r                    a_bar[j, i] += acc * q[i]
                                                 q_bar[i] += t_1 * r
 
-So `t` needs no memory.  The row must not change in between, and the later loop may change no
-element of it but its own, which it has read before.
+So `t` needs no memory.  The row must not change in between.  An iteration of the last loop may
+change only the element of the row at its own index, after it has read it.
 """
 
 from __future__ import annotations
@@ -22,37 +22,41 @@ from collections.abc import Callable, Iterator
 from ...ir.fixpoint import rewrites
 from ...ir.record import record
 from ..analysis.alias import MayAlias
-from ..analysis.buffer_uses import Uses, level_of, survey
+from ..analysis.buffer_uses import Uses, depth_in_path, survey
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 
 def forward_copies(body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]) -> None:
-    """Rewrites `body` in place."""
-    # What is read in the place of a copy may be one, too.
-    for _ in rewrites("read_in_place"):
-        if not _read_one(body, may_alias, new_name):
+    """Rewrite `body` in place."""
+    # The source of a copy may be a copy, too.
+    for _ in rewrites("forward_copies"):
+        if not _forward_one(body, may_alias, new_name):
             break
 
 
-def _read_one(body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]) -> bool:
+def _forward_one(body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]) -> bool:
+    """Forward one copy; True if there was one."""
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1:
             continue
         block, alloc = use.allocs[0]
-        found = _copy(name, alloc, block, use, may_alias)
+        found = _find_copy(name, alloc, block, use, may_alias)
         if found is not None:
             for loop in found.loops:
-                _read(loop, found, name, alloc.dtype, new_name)
-            block[L.place_in(block, alloc)] = L.Comment("")
+                _replace_in_loop(loop, found, name, alloc.dtype, new_name)
+            block[L.position_of(block, alloc)] = L.Comment("")
             return True
     return False
 
 
 @record
-class _Copied:
-    """Loops over the same range: the first copies, all read the copy.  `row` is where the element
-    of a round lies, and `expr` what the copy holds, in terms of the first loop's variable."""
+class _Copy:
+    """A copy and the loops over the same range that access it.
+
+    The first loop makes the copy with the store `put`.  `row` is the load of the source element,
+    and `expr` the copied value, both in terms of the first loop's variable.
+    """
 
     loops: list[L.Loop]
     put: L.Store
@@ -60,14 +64,14 @@ class _Copied:
     expr: L.Expr
 
 
-def _copy(
+def _find_copy(
     name: str, alloc: L.Alloc, block: list[L.Stmt], use: Uses, may_alias: MayAlias
-) -> _Copied | None:
-    """What a buffer holds, if it is such a copy and need not be made."""
+) -> _Copy | None:
+    """The copy that a buffer holds, if it can be forwarded, or None."""
     places: dict[int, L.Loop] = {}
     for path, index, _ in use.accesses:
-        # Each access stands right in a loop of the block that makes the buffer.
-        if level_of(path, block) != len(path) - 2:
+        # Each access is directly in the body of a loop in the allocation's block.
+        if depth_in_path(path, block) != len(path) - 2:
             return None
         at = path[-2][1]
         loop = block[at]
@@ -82,26 +86,28 @@ def _copy(
     ]
     if not puts or len(places) < 2:
         return None
-    # In the last loop the copy may change: it is a number there that nobody reads later.
+    # The last loop may change the copy: there it becomes a scalar that is not read later.
     (first, put), *others = puts
     if put.add or first != min(places) or any(at != max(places) for at, _ in others):
         return None
     loops = [places[at] for at in sorted(places)]
     bounds = {(loop.start, loop.stop, loop.step) for loop in loops}
-    expr = _spelled_out(put, loops[0])
+    expr = _copied_value(put, loops[0])
     rows = [p for p in L.walk_expr(expr) if isinstance(p, L.Load)] if expr is not None else []
     if expr is None or len(bounds) != 1 or len(rows) != 1 or expr.dtype != alloc.dtype:
         return None
     between = block[first + 1 : max(places) + 1]
-    if _lies_still(loops, rows[0], between, may_alias):
-        return _Copied(loops, put, rows[0], expr)
+    if _is_source_invariant(loops, rows[0], between, may_alias):
+        return _Copy(loops, put, rows[0], expr)
     return None
 
 
-def _spelled_out(put: L.Store, loop: L.Loop) -> L.Expr | None:
-    """What is copied, without the names that stand for numbers of the round; None if that takes
-    more than a sign."""
-    before = loop.body[: L.place_in(loop.body, put)]
+def _copied_value(put: L.Store, loop: L.Loop) -> L.Expr | None:
+    """The copied value with the names of the iteration substituted by their definitions.
+
+    None if it is not a load or a negated load.
+    """
+    before = loop.body[: L.position_of(loop.body, put)]
     inside = [name for s in L.walk(loop.body) for name in defs(s)]
     known = {s.name: s.expr for s in before if isinstance(s, L.Let) and inside.count(s.name) == 1}
     expr = put.expr
@@ -113,20 +119,23 @@ def _spelled_out(put: L.Store, loop: L.Loop) -> L.Expr | None:
     return expr if isinstance(row, L.Load) else None
 
 
-def _lies_still(
+def _is_source_invariant(
     loops: list[L.Loop], row: L.Load, between: list[L.Stmt], may_alias: MayAlias
 ) -> bool:
-    """Whether the row is the same wherever the copy is read: it is in one piece, at a place that
-    stays, and nothing writes to it but the last loop, to its own element."""
+    """True if the row holds the same values wherever the copy is read.
+
+    The row must be along the last axis, with loop-invariant indices at the other axes.  Nothing may
+    write to it but the last loop, and only at the index of the current iteration.
+    """
     first, last = loops[0], loops[-1]
     *outer, own = row.index
-    if own != L.Name(first.var) or any(map(_is_loaded, (*outer, first.start, first.stop))):
+    if own != L.Name(first.var) or any(map(_contains_load, (*outer, first.start, first.stop))):
         return False
     names = names_in([*outer, first.start, first.stop, first.step]) | {row.buffer}
     inside = [*L.walk(first.body), *L.walk(between)]
     if first.var in names or any(name in names for s in inside for name in defs(s)):
         return False
-    # A loop inside would come to elements of other rounds; one that ends early, to fewer.
+    # An inner loop would access elements of other iterations; an early exit would skip some.
     odd = (L.Loop, L.While, L.Break)
     if any(isinstance(s, odd) for loop in loops for s in L.walk(loop.body)):
         return False
@@ -142,12 +151,12 @@ def _lies_still(
     return True
 
 
-def _is_loaded(e: L.Expr) -> bool:
+def _contains_load(e: L.Expr) -> bool:
     return any(isinstance(p, L.Load) for p in L.walk_expr(e))
 
 
 def _writes(block: list[L.Stmt]) -> Iterator[tuple[L.Stmt, str]]:
-    """The buffers that a block may write to, each with the statement that may."""
+    """The buffers that a block may write to, each with the statement that may write it."""
     for stmt in L.walk(block):
         if isinstance(stmt, L.Store):
             yield stmt, stmt.buffer
@@ -156,10 +165,10 @@ def _writes(block: list[L.Stmt]) -> Iterator[tuple[L.Stmt, str]]:
                 yield stmt, e.buffer
 
 
-def _read(
-    loop: L.Loop, found: _Copied, name: str, dtype: str, new_name: Callable[[str], str]
+def _replace_in_loop(
+    loop: L.Loop, found: _Copy, name: str, dtype: str, new_name: Callable[[str], str]
 ) -> None:
-    """Gives the copy's element a name in a loop, at first, and puts that in place of the copy."""
+    """Define a scalar for the copy's element at the top of a loop and replace the copy by it."""
     own, index = L.Name(new_name(name), dtype), (*found.row.index[:-1], L.Name(loop.var))
     row = L.Load(found.row.buffer, index, found.row.dtype)
     expr = L.map_expr(found.expr, lambda e: row if e is found.row else None)

@@ -1,4 +1,4 @@
-"""What is set to zero, and then added to, is written once, on loop-level IR.
+"""Fuse a zero fill with a later accumulation into a single store, on loop-level IR.
 
     for i in range(n):                  for i in range(1):
         x[i + 1] = 0.0                      x[i] += y[i]
@@ -8,9 +8,9 @@
                                         for i in range(n + 1, n + 2):
                                             x[i] += y[i]
 
-The adjoint of `x[1:-1] = f(x)` takes what has come to the elements and leaves zeros, for what they
-held before, to which it adds what f makes of it.  If nothing touches them in between, the zeros
-need not be there.
+The adjoint of `x[1:-1] = f(x)` reads the adjoint of the elements and resets it to zero, as the
+adjoint of their previous values; then it accumulates the adjoint of f to it.  If nothing accesses
+the elements in between, the zeros need not be stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ from ..loop_ir import nodes as L
 
 @record
 class _Nest:
-    """Loops around one assignment: along each axis a loop of its own, shifted, or one place."""
+    """A perfect loop nest around one store.
+
+    For each axis of the store `axes` has (shift, stop), if the index is the variable of a loop up
+    to `stop` plus a constant shift, or else the loop-invariant index.
+    """
 
     loops: list[L.Loop]
     put: L.Store
@@ -37,29 +41,34 @@ class _Nest:
 def fuse_zero_accumulate(
     body: list[L.Stmt], escaping: set[str], may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> None:
-    """Rewrites `body` in place.  `visible` are the buffers that the caller sees even if the call
-    fails in between."""
+    """Rewrite `body` in place.
+
+    `escaping` are the buffers whose contents the caller sees even if the call fails in between.
+    """
     for stmt in body:
         for block in L.blocks_of(stmt):
             fuse_zero_accumulate(block, escaping, may_alias, new_name)
     for stmt in [s for s in body if _nest(s, add=False) is not None]:
-        # Zeros that remain of a rewrite are no candidates again: nothing is added to them.
+        # The zero fills that remain of a rewrite are not candidates: nothing accumulates to them.
         zeros = _nest(stmt, add=False)
         assert zeros is not None
         if any(may_alias(zeros.put.buffer, v) for v in escaping):
             continue
-        position = L.place_in(body, stmt)
-        found = _next(body, position, zeros, may_alias)
+        position = L.position_of(body, stmt)
+        found = _next_access(body, position, zeros, may_alias)
         if found is not None:
             at, sums = found
-            pieces = _pieces(zeros, sums, new_name)
-            if pieces is not None:
-                body[at : at + 1] = pieces
+            replacement = _replacement(zeros, sums, new_name)
+            if replacement is not None:
+                body[at : at + 1] = replacement
                 del body[position]
 
 
 def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
-    """Zeros, or what is added, if each element has its turn at most once."""
+    """The zero fill, or with `add` the accumulation, that a statement is, or None.
+
+    It must store to each element at most once.
+    """
     found = L.perfect_nest(stmt)
     if found is None:
         return None
@@ -71,7 +80,7 @@ def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
         return None
     where = [p for e in (*put.index, *left.values()) for p in L.walk_expr(e)]
     if any(isinstance(p, L.Load) for p in where):
-        return None  # it may be somewhere else later
+        return None  # the index may have another value later
     axes: list[tuple[int, L.Expr] | L.Expr] = []
     for e in put.index:
         var = next((v for v in left if L.offset(e, v) is not None), None)
@@ -86,10 +95,13 @@ def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
     return None if left else _Nest(loops, put, axes)
 
 
-def _next(
+def _next_access(
     body: list[L.Stmt], position: int, zeros: _Nest, may_alias: MayAlias
 ) -> tuple[int, _Nest] | None:
-    """What touches the buffer next, and where, if it adds to it."""
+    """The position and nest of the next access to the buffer, if that is an accumulation.
+
+    The names that the zero fill reads must not be redefined before it.
+    """
     buffer = zeros.put.buffer
     needed = {n for e in L.exprs_of(zeros.put)[:-1] for n in names_in([e])}
     needed |= {n for loop in zeros.loops for n in names_in([loop.stop])}
@@ -98,7 +110,7 @@ def _next(
         stmt = body[at]
         if touches(stmt, buffer, may_alias):
             sums = _nest(stmt, add=True)
-            if sums is None or sums.put.buffer != buffer or _reads(sums, buffer, may_alias):
+            if sums is None or sums.put.buffer != buffer or _loads_from(sums, buffer, may_alias):
                 return None
             return at, sums
         for inner in L.walk([stmt]):
@@ -107,22 +119,22 @@ def _next(
     return None
 
 
-def _reads(nest: _Nest, buffer: str, may_alias: MayAlias) -> bool:
-    """Whether what is added, or where, depends on what is there."""
+def _loads_from(nest: _Nest, buffer: str, may_alias: MayAlias) -> bool:
+    """True if the increment, the index or a bound of a nest may load from the buffer."""
     exprs = [nest.put.expr, *nest.put.index, *(loop.stop for loop in nest.loops)]
     loads = [p for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
     return any(may_alias(load.buffer, buffer) for load in loads)
 
 
-# ---------------------------------------------------------------- writing
+# ---------------------------------------------------------------- rewriting
 
 
-def _pieces(zeros: _Nest, sums: _Nest, new_name: Callable[[str], str]) -> list[L.Stmt] | None:
-    """What stands for both."""
+def _replacement(zeros: _Nest, sums: _Nest, new_name: Callable[[str], str]) -> list[L.Stmt] | None:
+    """The statements that replace both nests, or None if their regions are not comparable."""
     if zeros.put.expr.dtype != sums.put.expr.dtype:
         return None
     if zeros.axes == sums.axes:
-        return [_written(sums.loops[0])]
+        return [_as_store(sums.loops[0])]
     along = [k for k, axis in enumerate(sums.axes) if isinstance(axis, tuple)]
     if len(along) != 1 or len(zeros.loops) != 1:
         return None
@@ -133,10 +145,11 @@ def _pieces(zeros: _Nest, sums: _Nest, new_name: Callable[[str], str]) -> list[L
         return None
     if zeros.axes[k + 1 :] != sums.axes[k + 1 :]:
         return None
-    return _parts(zeros.loops[0], sums.loops[0], here[0] - there[0], new_name)
+    return _split(zeros.loops[0], sums.loops[0], here[0] - there[0], new_name)
 
 
-def _written(loop: L.Loop) -> L.Loop:
+def _as_store(loop: L.Loop) -> L.Loop:
+    """A copy of a nest that stores 0.0 + e instead of accumulating e."""
     new = copy.deepcopy(loop)
     found = L.perfect_nest(new)
     assert found is not None
@@ -146,11 +159,15 @@ def _written(loop: L.Loop) -> L.Loop:
     return new
 
 
-def _parts(
+def _split(
     zeros: L.Loop, sums: L.Loop, ahead: int, new_name: Callable[[str], str]
 ) -> list[L.Stmt] | None:
-    """Of loops whose rounds come to the same elements `ahead` rounds apart: what is added before,
-    what is written, and what is added after; and zeros where nothing is added."""
+    """The loops that replace a zero fill and an accumulation along one axis, or None.
+
+    The accumulation accesses the element of iteration i of the zero fill in its iteration
+    i + `ahead`.  It is split in three: accumulation before the zeros, stores, and accumulation
+    after them.  The zeros that it does not reach stay a loop of their own.
+    """
     if ahead < 0:
         return None
     out: list[L.Stmt] = []
@@ -162,18 +179,18 @@ def _parts(
         return L.Name(name)
 
     covers = _covers(zeros.stop, sums.stop, ahead)
-    chosen = covers and isinstance(sums.stop, L.Select)  # none, if there are no zeros
-    count, end = let(zeros.stop), let(sums.stop if chosen else L.at_least_none(sums.stop))
-    low = let(_lesser(L.lit(ahead), end))
-    high = let(_greater(low, let(_lesser(end, L.add(count, L.lit(ahead))))))
+    chosen = covers and isinstance(sums.stop, L.Select)  # it is 0 if there are no zeros
+    count, end = let(zeros.stop), let(sums.stop if chosen else L.clamp_to_zero(sums.stop))
+    low = let(_min(L.lit(ahead), end))
+    high = let(_max(low, let(_min(end, L.add(count, L.lit(ahead))))))
     if low == high:
-        return None  # nothing is added to any of them
+        return None  # nothing is accumulated to any of the zeros
     if not covers:
-        rest = _greater(L.ZERO, L.sub(end, L.lit(ahead)))
+        rest = _max(L.ZERO, L.sub(end, L.lit(ahead)))
         out.append(L.Loop(zeros.var, let(rest), count, L.ONE, zeros.body))
     before, after = (copy.deepcopy(sums) for _ in range(2))
     before.stop = low
-    written = _written(sums)
+    written = _as_store(sums)
     written.start, written.stop = low, high
     after.start, after.stop = high, end
     parts = [part for part in (before, written, after) if part.start != part.stop]
@@ -181,7 +198,7 @@ def _parts(
 
 
 def _covers(count: L.Expr, end: L.Expr, ahead: int) -> bool:
-    """Whether, if there are any zeros, something is added to each."""
+    """True if the accumulation reaches every zero, if there are any."""
     if isinstance(end, L.Select):
         if end.cond != L.compare(">", count, L.ZERO) or not L.is_lit(end.y, 0):
             return False
@@ -193,9 +210,9 @@ def _covers(count: L.Expr, end: L.Expr, ahead: int) -> bool:
     return False
 
 
-def _lesser(a: L.Expr, b: L.Expr) -> L.Expr:
+def _min(a: L.Expr, b: L.Expr) -> L.Expr:
     return a if L.is_lit(a, 0) else L.select(L.compare("<", a, b), a, b)
 
 
-def _greater(a: L.Expr, b: L.Expr) -> L.Expr:
+def _max(a: L.Expr, b: L.Expr) -> L.Expr:
     return L.select(L.compare(">", a, b), a, b)

@@ -1,11 +1,11 @@
-"""Makes a buffer once, before a loop, that the loop makes anew in each round, on loop-level IR.
+"""Hoist allocations out of loops, on loop-level IR.
 
     for i in range(n):                      t = np.empty((m,), np.float64)
         t = np.empty((m,), np.float64)  →   for i in range(n):
         …                                       …
 
-What a fresh buffer holds is nobody's business, and the old one is out of reach once its only
-variable has a new one.  So both may be the same, if no other variable ever names either.
+A new buffer has undefined contents, and the old one is unreachable once its only variable is bound
+to a new one.  So both may be the same buffer, if no other variable is ever bound to either.
 """
 
 from __future__ import annotations
@@ -15,54 +15,61 @@ from ..analysis.liveness import defs
 from ..analysis.single_assignment import single_definitions, value_before_loop
 from ..loop_ir import nodes as L
 
-# The statements around one, and itself.
+# The statements that enclose a statement, outermost first, and the statement itself.
 Path = tuple[L.Stmt, ...]
 
 
 def hoist_allocations(body: list[L.Stmt]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     found: dict[str, list[tuple[Path, L.Alloc]]] = {}
-    _find(body, (), found)
+    _collect_allocations(body, (), found)
     known = single_definitions(list(L.walk(body)))
-    shared = _shared(body)
+    aliased = _aliased(body)
     bound: dict[int, set[str]] = {}
-    gone: set[int] = set()
+    removed: set[int] = set()
     before: dict[int, list[L.Stmt]] = {}
     for name, allocs in found.items():
         first = allocs[0][1]
-        if name in shared or is_small(first):
+        if name in aliased or is_small(first):
             continue
         if any((a.dtype, a.sizes) != (first.dtype, first.sizes) for _, a in allocs):
             continue
-        place = _place([path for path, _ in allocs], first, known, bound)
-        if place is not None:
-            loop, sizes = place
-            gone |= {id(alloc) for _, alloc in allocs}
+        target = _hoist_target([path for path, _ in allocs], first, known, bound)
+        if target is not None:
+            loop, sizes = target
+            removed |= {id(alloc) for _, alloc in allocs}
             before.setdefault(id(loop), []).append(L.Alloc(name, first.dtype, sizes))
-    if gone:
-        _move(body, gone, before)
+    if removed:
+        _move(body, removed, before)
 
 
-def _move(block: list[L.Stmt], gone: set[int], before: dict[int, list[L.Stmt]]) -> None:
+def _move(block: list[L.Stmt], removed: set[int], before: dict[int, list[L.Stmt]]) -> None:
+    """Remove the statements in `removed` and insert those in `before`, both keyed by identity."""
     for stmt in block:
         for inner in L.blocks_of(stmt):
-            _move(inner, gone, before)
+            _move(inner, removed, before)
     block[:] = [
-        new for stmt in block if id(stmt) not in gone for new in (*before.get(id(stmt), ()), stmt)
+        new
+        for stmt in block
+        if id(stmt) not in removed
+        for new in (*before.get(id(stmt), ()), stmt)
     ]
 
 
-def _find(block: list[L.Stmt], path: Path, found: dict[str, list[tuple[Path, L.Alloc]]]) -> None:
+def _collect_allocations(
+    block: list[L.Stmt], path: Path, found: dict[str, list[tuple[Path, L.Alloc]]]
+) -> None:
+    """Collect the allocations of each name, with their paths."""
     for stmt in block:
         here = (*path, stmt)
         if isinstance(stmt, L.Alloc):
             found.setdefault(stmt.name, []).append((here, stmt))
         for inner in L.blocks_of(stmt):
-            _find(inner, here, found)
+            _collect_allocations(inner, here, found)
 
 
-def _shared(body: list[L.Stmt]) -> set[str]:
-    """The variables whose buffers may have another name."""
+def _aliased(body: list[L.Stmt]) -> set[str]:
+    """The variables whose buffers may be bound to another variable."""
     names: set[str] = set()
     for s in L.walk(body):
         if isinstance(s, L.Rebind):
@@ -74,27 +81,32 @@ def _shared(body: list[L.Stmt]) -> set[str]:
     return names
 
 
-def _place(
+def _hoist_target(
     paths: list[Path], alloc: L.Alloc, known: dict[str, L.Expr], bound: dict[int, set[str]]
 ) -> tuple[L.Stmt, tuple[L.Expr, ...]] | None:
-    """The outermost loop around all of them before which the sizes are known; and those sizes
-    as they can be computed there.  `bound` remembers what loops bind."""
+    """The outermost loop that the allocations can be hoisted out of, and the sizes before it.
+
+    The sizes must be computable before the loop.  `bound` caches the names that each loop defines.
+    """
     for level, loop in enumerate(paths[0][:-1]):
         if not all(len(path) > level and path[level] is loop for path in paths):
             return None
-        if not all(_is_way_out(path[level:-1]) for path in paths):
+        if not all(_is_hoistable(path[level:-1]) for path in paths):
             continue
         if id(loop) not in bound:
             bound[id(loop)] = {name for s in L.walk([loop]) for name in defs(s)}
         sizes = [value_before_loop(size, bound[id(loop)], known) for size in alloc.sizes]
         if None not in sizes:
-            return loop, tuple(L.at_least_none(size) for size in sizes if size is not None)
+            return loop, tuple(L.clamp_to_zero(size) for size in sizes if size is not None)
     return None
 
 
-def _is_way_out(path: Path) -> bool:
-    """Only loops, and none that runs its rounds at once: those would share what is made outside.
-    Nor does what is made in one case only leave its branch: there may not be memory for it."""
+def _is_hoistable(path: Path) -> bool:
+    """True if a path has only sequential loops.
+
+    The iterations of a parallel loop would share a buffer that is allocated outside.  An allocation
+    does not leave a branch: it may be for a case that does not occur, and exhaust the memory.
+    """
     return all(
         isinstance(stmt, L.While) or (isinstance(stmt, L.Loop) and not stmt.parallel)
         for stmt in path

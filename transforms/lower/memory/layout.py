@@ -1,4 +1,4 @@
-"""Chooses the order in which the axes of a buffer lie in memory, on loop-level IR.
+"""Data layout selection: choose the order of the axes of a buffer in memory, on loop-level IR.
 
     for j in range(m):                      a_turned = np.empty((n, m), np.float64)
         for k in range(n):                  for i in range(m):
@@ -9,11 +9,11 @@
                                                     for i in range(m):
                                                         c[j, i] += a_turned[k, i]
 
-Every access votes for the order in which the loops around it run along the axes, as often as it is
-made.  A buffer that the function makes for itself has the elected order wherever it is used: places
-get other names, and what is computed, and in which order, stays.  A parameter that is only read is
-copied once, and one that takes a result is written once, in the end, if that costs less than it
-spares.
+Every access votes for the order in which its enclosing loops run along the axes, weighted by its
+estimated execution count.  A buffer that the function allocates gets the winning order wherever it
+is used: only the indices are permuted; the computation and its order stay the same.  A parameter
+that is only read is copied once, and an out-buffer is written once, at the end, if the copy costs
+less than it saves.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ..analysis.single_assignment import single_definitions
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 
-# What is taken for the number of rounds of a loop, or the size of an axis, that is not known.
-MANY = 32
-# An axis that the program takes apart by hand has at least so many places.
-SHORT = 4
-# A buffer of so few elements is left as it is.
+# The assumed trip count of a loop or length of an axis that is not a constant.
+DEFAULT_LENGTH = 32
+# The least assumed length of an axis that the program indexes by literals.
+MIN_SHORT_LENGTH = 4
+# A buffer of at most so many elements is left as it is.
 SMALL = 64
-# Another axis becomes the last if it has so many times as many votes.
-CLEAR = 2
-# A copy must spare so many accesses to each element.
+# Another axis becomes the last only with more than so many times as many votes as the present one.
+MIN_VOTE_RATIO = 2
+# A copy must improve at least so many accesses for each element.
 WORTH = 4
 
 Order = tuple[int, ...]
@@ -47,7 +47,10 @@ Path = tuple[L.Loop | L.While, ...]
 
 @record
 class Access:
-    """`kind` is "load", "store" or "add"."""
+    """An access to an element.
+
+    `around` are the enclosing loops, outermost first.  `kind` is "load", "store" or "add".
+    """
 
     index: L.Index
     around: Path
@@ -55,23 +58,28 @@ class Access:
 
     @property
     def times(self) -> int:
-        return 2 if self.kind == "add" else 1  # what is added to is read, too
+        """The number of memory operations: an accumulation is a load and a store."""
+        return 2 if self.kind == "add" else 1
 
 
 @record
 class Uses:
-    """All that happens to a buffer variable."""
+    """The uses of a buffer variable.
+
+    `bound` are the variables that a `Rebind` binds to its buffer, or to whose buffers it is bound.
+    `whole`: it has a use that depends on its layout.
+    """
 
     allocs: list[L.Alloc] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
-    bound: set[str] = field(default_factory=set)  # to buffers of other variables, or they to its
+    bound: set[str] = field(default_factory=set)
     written: bool = False
-    whole: bool = False  # used in ways that depend on its layout
+    whole: bool = False
 
 
 @record
-class _Turn:
-    """What a buffer is called, and which of its axes come first, when all is done."""
+class _Layout:
+    """The new name of a buffer and the new order of its axes."""
 
     name: str
     order: Order
@@ -80,35 +88,36 @@ class _Turn:
 def choose_layout(
     body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
 ) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     uses = survey(body)
-    poll = Poll(body, {**params.sizes, **sizes_of(uses)}, uses)
-    turns: dict[str, _Turn] = {}
+    poll = LayoutVotes(body, {**params.sizes, **sizes_of(uses)}, uses)
+    layouts: dict[str, _Layout] = {}
     for names in _classes(uses):
-        order = _for_own([uses[name] for name in names], poll)
+        order = _order_for_local([uses[name] for name in names], poll)
         if order is not None and not any(name in params.dtypes for name in names):
-            turns.update((name, _Turn(name, order)) for name in names)
+            layouts.update((name, _Layout(name, order)) for name in names)
     copies = {}
     for name in params.dtypes:
-        order = _for_parameter(name, params, uses, may_alias, poll)
+        order = _order_for_parameter(name, params, uses, may_alias, poll)
         if order is not None:
-            turns[name] = copies[name] = _Turn(emitter.new_name(f"{name}_turned"), order)
-    if turns:
-        _rename(body, turns)
-    for name, place in copies.items():
-        _copy(body, name, place, params, emitter)
+            layouts[name] = copies[name] = _Layout(emitter.new_name(f"{name}_turned"), order)
+    if layouts:
+        _rename(body, layouts)
+    for name, layout in copies.items():
+        _copy(body, name, layout, params, emitter)
 
 
-# ---------------------------------------------------------------- what happens
+# ---------------------------------------------------------------- uses
 
 
 def survey(body: list[L.Stmt]) -> dict[str, Uses]:
+    """The uses of each buffer variable of a function body."""
     uses: dict[str, Uses] = {}
 
     def of(name: str) -> Uses:
         return uses.setdefault(name, Uses())
 
-    def look(block: list[L.Stmt], around: Path) -> None:
+    def collect(block: list[L.Stmt], around: Path) -> None:
         for stmt in block:
             for e in L.exprs_of(stmt):
                 if isinstance(e, L.Part):
@@ -132,24 +141,26 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
                 for name in stmt.names:
                     of(name).whole = True
             for inner in L.blocks_of(stmt):
-                look(inner, (*around, stmt) if isinstance(stmt, (L.Loop, L.While)) else around)
+                collect(inner, (*around, stmt) if isinstance(stmt, (L.Loop, L.While)) else around)
 
-    look(body, ())
+    collect(body, ())
     return uses
 
 
 def _scalars(e: L.Expr | L.Part) -> tuple[L.Expr, ...]:
+    """The scalar expressions of an argument."""
     return e.index if isinstance(e, L.Part) else (e,)
 
 
 def _may_write(stmt: L.Stmt, e: L.Part) -> bool:
-    if isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
+    """True if a statement may write to a buffer that it takes as a `Part`."""
+    if isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
         return stmt.args[-1] is e
     return not isinstance(stmt, (L.Return, L.Print))
 
 
 def _classes(uses: dict[str, Uses]) -> Iterable[list[str]]:
-    """Variables that are bound to each other's buffers have one layout."""
+    """The classes of variables that may be bound to the same buffer and so must share a layout."""
     seen: set[str] = set()
     for name in uses:
         names = [name] if name not in seen else []
@@ -160,21 +171,21 @@ def _classes(uses: dict[str, Uses]) -> Iterable[list[str]]:
             yield names
 
 
-# ---------------------------------------------------------------- choosing
+# ---------------------------------------------------------------- selection
 
 
-def _for_own(uses: list[Uses], poll: Poll) -> Order | None:
-    """The order of axes for buffers that the function makes for itself."""
+def _order_for_local(uses: list[Uses], poll: LayoutVotes) -> Order | None:
+    """The axis order for a class of buffers that the function allocates, or None to keep it."""
     sizes = [alloc.sizes for use in uses for alloc in use.allocs]
     if not sizes or len(sizes[0]) < 2 or any(use.whole for use in uses):
         return None
     return _elected(poll.votes(a for use in uses for a in use.accesses), sizes[0])
 
 
-def _for_parameter(
-    name: str, params: Parameters, uses: dict[str, Uses], may_alias: MayAlias, poll: Poll
+def _order_for_parameter(
+    name: str, params: Parameters, uses: dict[str, Uses], may_alias: MayAlias, poll: LayoutVotes
 ) -> Order | None:
-    """The order of axes for what stands in for a parameter."""
+    """The axis order for a copy that replaces a parameter, or None to keep the parameter."""
     use, sizes = uses.get(name), params.sizes[name]
     if use is None or not use.accesses or len(sizes) < 2:
         return None
@@ -189,23 +200,25 @@ def _for_parameter(
             return None
     elif use.written or any(other.written or other.bound for other in others):
         return None
-    # Of an array that is read in one corner only, most would be copied for nothing.
+    # Only accesses that cover the array count: of an array that is read in one corner only, most
+    # elements would be copied for nothing.
     votes = poll.votes(a for a in use.accesses if poll.is_all_over(a))
-    spared = _for_last(votes, order[-1]) - _for_last(votes, len(sizes) - 1)
+    saved = _votes_for_last(votes, order[-1]) - _votes_for_last(votes, len(sizes) - 1)
     elements = math.prod(map(poll.length, sizes))
-    return order if spared >= WORTH * elements else None
+    return order if saved >= WORTH * elements else None
 
 
-class Poll:
-    """Finds the order in which loops run along the axes of buffers, and how often."""
+class LayoutVotes:
+    """Determines in which order loops run along the axes of buffers, and how often."""
 
     def __init__(
         self, body: list[L.Stmt], sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]
     ) -> None:
         self.known = single_definitions(list(L.walk(body)))
-        self.short = _short(sizes, uses)
+        self.short = _short_axes(sizes, uses)
 
     def votes(self, accesses: Iterable[Access]) -> Counter[Order]:
+        """The votes for each axis order: the estimated number of memory operations."""
         votes: Counter[Order] = Counter()
         for access in accesses:
             order = self.order(access)
@@ -214,20 +227,25 @@ class Poll:
         return votes
 
     def rounds(self, access: Access) -> int:
-        """How often it is made, roughly."""
-        return math.prod(map(self._rounds, access.around))
+        """The estimated execution count of an access."""
+        return math.prod(map(self._trip_count, access.around))
 
     def length(self, size: L.Expr) -> int:
-        """Of an axis, roughly."""
-        return max(size.value, 0) if isinstance(size, L.Lit) else self.short.get(size, MANY)
+        """The estimated length of an axis."""
+        return (
+            max(size.value, 0) if isinstance(size, L.Lit) else self.short.get(size, DEFAULT_LENGTH)
+        )
 
-    def _rounds(self, loop: L.Loop | L.While) -> int:
+    def _trip_count(self, loop: L.Loop | L.While) -> int:
         if isinstance(loop, L.While) or not isinstance(loop.step, L.Lit) or not loop.step.value:
-            return MANY
+            return DEFAULT_LENGTH
         return self.length(L.sub(loop.stop, loop.start)) // abs(loop.step.value)
 
     def order(self, access: Access) -> Order | None:
-        """The axes, outermost loop first, if the innermost runs along one and no other."""
+        """The axis order that suits an access: axes of outer loops first, of the innermost last.
+
+        None unless the innermost loop runs along exactly one axis, with stride 1 or -1.
+        """
         if not access.around or not isinstance(loop := access.around[-1], L.Loop):
             return None
         held = [axis for axis, e in enumerate(access.index) if loop.var in names_in([e])]
@@ -245,19 +263,19 @@ class Poll:
         return (*sorted(rest, key=depth), held[0])
 
     def is_all_over(self, access: Access) -> bool:
-        """Whether along each axis runs a loop of its own over the size of some array."""
+        """True if along each axis runs a distinct loop whose bounds depend on an array size."""
         loops = {loop.var: loop for loop in access.around if isinstance(loop, L.Loop)}
         free = set(loops)
         for e in access.index:
             names = self._terms([e])
-            along = {v for v in free if v in names and self._over_size(loops[v], loops)}
+            along = {v for v in free if v in names and self._depends_on_size(loops[v], loops)}
             if not along:
                 return False
             free.remove(min(along))
         return True
 
-    def _over_size(self, loop: L.Loop, loops: dict[str, L.Loop]) -> bool:
-        """Whether its bounds depend on one, perhaps by way of the loops around it."""
+    def _depends_on_size(self, loop: L.Loop, loops: dict[str, L.Loop]) -> bool:
+        """True if the bounds of a loop depend on an array size, directly or through outer loops."""
         seen: set[str] = set()
         todo = [loop]
         for one in todo:
@@ -270,7 +288,7 @@ class Poll:
         return False
 
     def _terms(self, exprs: list[L.Expr]) -> set[L.Expr | str]:
-        """Names and sizes that they are computed from."""
+        """The names and sizes that expressions are computed from, through single definitions."""
         found: set[L.Expr | str] = set()
         todo = [*exprs]
         while todo:
@@ -285,85 +303,96 @@ class Poll:
 
 
 def _elected(votes: Counter[Order], sizes: tuple[L.Expr, ...]) -> Order | None:
-    """The order to be, if its last axis is another than now."""
+    """The winning axis order, if its last axis differs from the present one; otherwise None."""
     rank, size = len(sizes), L.product(sizes)
     if isinstance(size, L.Lit) and size.value <= SMALL:
         return None
-    last = max(range(rank), key=lambda axis: (_for_last(votes, axis), axis))
+    last = max(range(rank), key=lambda axis: (_votes_for_last(votes, axis), axis))
     if all(L.is_lit(size, 1) for size in sizes[last + 1 :]):
         return None
-    if _for_last(votes, last) <= CLEAR * _for_last(votes, rank - 1):
+    if _votes_for_last(votes, last) <= MIN_VOTE_RATIO * _votes_for_last(votes, rank - 1):
         return None
     return max((n, order) for order, n in votes.items() if order[-1] == last)[1]
 
 
-def _for_last(votes: Counter[Order], axis: int) -> int:
+def _votes_for_last(votes: Counter[Order], axis: int) -> int:
+    """The number of votes for orders whose last axis is `axis`."""
     return sum(n for order, n in votes.items() if order[-1] == axis)
 
 
 def sizes_of(uses: dict[str, Uses]) -> dict[str, tuple[L.Expr, ...]]:
+    """The sizes of the allocated buffers."""
     return {name: use.allocs[0].sizes for name, use in uses.items() if use.allocs}
 
 
-def _short(sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]) -> dict[L.Expr, int]:
-    """Lengths of the axes along which the program names one place after the other, as it does
-    with coordinates."""
-    named: dict[L.Expr, set[int]] = {}
+def _short_axes(sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]) -> dict[L.Expr, int]:
+    """The assumed lengths of short axes, by size expression.
+
+    An axis is short if the program indexes it by the consecutive literals 0, 1, …, as it does with
+    coordinates.
+    """
+    literals: dict[L.Expr, set[int]] = {}
     for name, use in uses.items():
         for access in use.accesses:
             for e, size in zip(access.index, sizes.get(name, ())):
                 if isinstance(e, L.Lit) and isinstance(size, L.Size):
-                    named.setdefault(size, set()).add(e.value)
+                    literals.setdefault(size, set()).add(e.value)
     return {
-        size: max(len(places), SHORT)
-        for size, places in named.items()
-        if len(places) > 1 and places == {*range(len(places))}
+        size: max(len(indices), MIN_SHORT_LENGTH)
+        for size, indices in literals.items()
+        if len(indices) > 1 and indices == {*range(len(indices))}
     }
 
 
 def _runs_along(e: L.Expr, var: str) -> bool:
-    """It is the variable and something added that does not depend on it, or taken from that."""
+    """True if an index is a sum or difference in which one operand is the loop's variable alone.
+
+    The other operands are taken not to depend on the variable.
+    """
     if isinstance(e, L.Bin) and e.op in "+-":
         return _runs_along(e.left, var) != _runs_along(e.right, var)
     return e == L.Name(var)
 
 
-# ---------------------------------------------------------------- doing it
+# ---------------------------------------------------------------- rewriting
 
 
-def _rename(body: list[L.Stmt], turns: dict[str, _Turn]) -> None:
-    """Elements get the places that they have with axes in another order."""
+def _rename(body: list[L.Stmt], layouts: dict[str, _Layout]) -> None:
+    """Rename buffers and permute their indices and sizes, in place."""
 
     def renamed(e: L.Expr) -> L.Expr | None:
-        turn = turns.get(e.buffer) if isinstance(e, (L.Load, L.Size)) else None
-        if turn is None:
+        layout = layouts.get(e.buffer) if isinstance(e, (L.Load, L.Size)) else None
+        if layout is None:
             return None
         if isinstance(e, L.Load):
             index = tuple(L.map_expr(i, renamed) for i in e.index)
-            return replace(e, buffer=turn.name, index=moved(index, turn.order))
+            return replace(e, buffer=layout.name, index=moved(index, layout.order))
         assert isinstance(e, L.Size)
-        # A parameter keeps its own.
-        return replace(e, axis=turn.order.index(e.axis)) if turn.name == e.buffer else None
+        # The sizes of a parameter are still read from the parameter.
+        return replace(e, axis=layout.order.index(e.axis)) if layout.name == e.buffer else None
 
     L.map_stmts(body, renamed)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Store) and stmt.buffer in turns:
-            turn = turns[stmt.buffer]
-            stmt.buffer, stmt.index = turn.name, moved(stmt.index, turn.order)
-        elif isinstance(stmt, L.Alloc) and stmt.name in turns:
-            stmt.sizes = moved(stmt.sizes, turns[stmt.name].order)
+        if isinstance(stmt, L.Store) and stmt.buffer in layouts:
+            layout = layouts[stmt.buffer]
+            stmt.buffer, stmt.index = layout.name, moved(stmt.index, layout.order)
+        elif isinstance(stmt, L.Alloc) and stmt.name in layouts:
+            stmt.sizes = moved(stmt.sizes, layouts[stmt.name].order)
 
 
 def moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
+    """An index or shape permuted to an axis order."""
     return tuple(parts[axis] for axis in order)
 
 
-def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, emitter: Emitter) -> None:
-    """Fills the buffer that stands in for a parameter, or the parameter from it."""
-    new, order, dtype = turn.name, turn.order, params.dtypes[name]
+def _copy(
+    body: list[L.Stmt], name: str, layout: _Layout, params: Parameters, emitter: Emitter
+) -> None:
+    """Allocate the buffer that replaces a parameter, and copy an input in or an output back."""
+    new, order, dtype = layout.name, layout.order, params.dtypes[name]
     is_out = name in params.outs
     first = next(i for i, s in enumerate(body) if touches(s, new))
-    # Its own sizes: others are equal only once the program has checked them.
+    # The parameter's own sizes: expressions equal to them are valid only after the run-time checks.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
     with emitter.into([]) as nest, emitter.nest(sizes) as index:
         there = moved(index, order)
@@ -381,6 +410,7 @@ def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, emitte
 
 
 def touches(stmt: L.Stmt, buffer: str) -> bool:
+    """True if a statement, nested blocks included, loads from or stores to a buffer."""
     return any(
         (isinstance(s, L.Store) and s.buffer == buffer)
         or any(

@@ -1,4 +1,4 @@
-"""An element to which every round of a loop adds is summed up in a variable, on loop-level IR.
+"""Scalar promotion of accumulators: sum a loop-invariant element in a register, on loop-level IR.
 
     for i in range(n):                  acc = np.float64(0.0)
         c_bar[2] += f(x[i])     →       for i in range(n):
@@ -6,8 +6,8 @@
                                         if n > 0:
                                             c_bar[2] += acc
 
-So the loop writes nothing to memory, and several of its rounds are computed at once.  Where only
-some rounds add, the element has to be there if none does (`lower/analysis/in_bounds.py`).
+The loop stores nothing to memory any more, so it can be vectorised.  Where only some iterations
+accumulate, the element must be within bounds even if none does (`lower/analysis/in_bounds.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..analysis.alias import MayAlias
-from ..analysis.analyses import dtypes_in
-from ..analysis.in_bounds import Elsewhere, additions
+from ..analysis.analyses import buffer_dtypes
+from ..analysis.in_bounds import AccumulationFacts, additions
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -29,21 +29,24 @@ def promote_accumulators(
     escaping: set[str],
     may_alias: MayAlias,
     new_name: Callable[[str], str],
-    places: Elsewhere,
+    places: AccumulationFacts,
 ) -> list[L.Stmt]:
-    """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
-    contents the caller sees even if the call fails."""
-    return _Summer(dtypes_in(body, dtypes), escaping, may_alias, new_name, places).block(body)
+    """`body` with accumulators promoted to scalars.
+
+    `dtypes` are those of the array parameters.  `escaping` are the buffers whose contents the
+    caller sees even if the call fails.
+    """
+    return _Promoter(buffer_dtypes(body, dtypes), escaping, may_alias, new_name, places).block(body)
 
 
-class _Summer:
+class _Promoter:
     def __init__(
         self,
         dtypes: dict[str, str],
         escaping: set[str],
         may_alias: MayAlias,
         new_name: Callable[[str], str],
-        places: Elsewhere,
+        places: AccumulationFacts,
     ) -> None:
         self.dtypes, self.escaping, self.may_alias, self.new_name = (
             dtypes,
@@ -64,12 +67,12 @@ class _Summer:
     def _loop(self, loop: L.Loop) -> list[L.Stmt]:
         span = L.span(loop)
         bound = {name for s in L.walk(loop.body) for name in defs(s)} | {loop.var}
-        # What the loop went through is asked for after it.
+        # The range is evaluated after the loop, so the loop must not change it.
         if span is None or names_in(span) & bound:
             return [loop]
         before: list[L.Stmt] = []
         after: list[L.Stmt] = []
-        for put in self._sums(loop, bound):
+        for put in self._promotable(loop, bound):
             dtype = put.expr.dtype
             total = L.Name(self.new_name("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
@@ -77,15 +80,18 @@ class _Summer:
             _replace(loop.body, put, L.Let(total.name, L.Bin("+", total, put.expr, dtype)))
         some = L.compare(">", span[1], span[0])
         if after and not L.is_lit(some, True):
-            # An element that no round has come to may not be there.
+            # If the loop has no iterations, the element may be out of bounds.
             after = [L.If(some, after)]
         return [*before, loop, *after]
 
-    def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Store]:
-        """What is added in all rounds to one and the same element of a buffer that is only added
-        to: in which order does not matter.  `bound` are the names that the loop sets."""
+    def _promotable(self, loop: L.Loop, bound: set[str]) -> list[L.Store]:
+        """The accumulations to a loop-invariant element that the loop accesses in no other way.
+
+        Then the order of accumulations does not matter.  `bound` are the names that the loop
+        defines.
+        """
         inside = list(L.walk(loop.body))
-        # Beside other loops there is nothing to gain.
+        # Only for innermost loops: with an inner loop, promotion gains nothing.
         if not all(isinstance(s, (L.Let, L.Store, L.If, L.Fail, L.Comment)) for s in inside):
             return []
         some = [s for s in additions(loop) if self.places.is_there(s)]
@@ -104,19 +110,19 @@ class _Summer:
         return [
             s
             for s in found
-            if not any(self._meets(s, other) for other in inside)
+            if not any(self._conflicts(s, other) for other in inside)
             and not (fails and any(self.may_alias(s.buffer, v) for v in self.escaping))
         ]
 
-    def _meets(self, put: L.Store, stmt: L.Stmt) -> bool:
-        """Whether a statement may read the element that is added to, or write it."""
+    def _conflicts(self, put: L.Store, stmt: L.Stmt) -> bool:
+        """True if a statement may load the accumulated element or store to it."""
         if isinstance(stmt, L.Store) and not stmt.add and self.may_alias(put.buffer, stmt.buffer):
             return True
         return any(
             isinstance(p, L.Load)
             and self.may_alias(put.buffer, p.buffer)
             and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
-            for p in L.parts_read(stmt)
+            for p in L.subexprs_read(stmt)
         )
 
 

@@ -1,7 +1,7 @@
-"""Turns a buffer that lives within one iteration into a scalar, on loop-level IR.
+"""Scalar replacement: turn a buffer used within one iteration into a scalar, on loop-level IR.
 
-After loops have merged, many a temporary array is written and read at one index in one body.
-It needs no memory.
+After loop fusion many temporary arrays are stored and loaded at one index in one loop body.  They
+need no memory.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ from ..loop_ir import nodes as L
 
 
 def replace_by_scalars(body: list[L.Stmt], params: list[str]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1 or name in params or not use.accesses:
             continue
-        home = _home(use)
-        if home is not None:
+        common = _common_block(use)
+        if common is not None:
             block, alloc = use.allocs[0]
-            _replace(home, name, alloc.dtype)
-            # Positions must stay as they were surveyed.
-            block[L.place_in(block, alloc)] = L.Comment("")
+            _replace(common, name, alloc.dtype)
+            # The positions in `survey` must stay valid.
+            block[L.position_of(block, alloc)] = L.Comment("")
 
 
-def _home(use: Uses) -> list[L.Stmt] | None:
-    """The block in which the buffer is written first, and then read, at one index."""
-    puts = [(path, index) for path, index, plain in use.accesses if plain]
-    if not puts:
+def _common_block(use: Uses) -> list[L.Stmt] | None:
+    """The block that contains all accesses, the first one a store, all at the same index, or None.
+
+    The index must not change in the block after that store.
+    """
+    stores = [(path, index) for path, index, plain in use.accesses if plain]
+    if not stores:
         return None
-    path, index = puts[0]
+    path, index = stores[0]
     block, first = path[-1]
     level = len(path) - 1
     if level == 0:
@@ -38,7 +41,9 @@ def _home(use: Uses) -> list[L.Stmt] | None:
             return None
         if other[level][1] < first:
             return None
-        if other[level][1] == first and (len(other) != len(path) or not _is_put(other, path)):
+        if other[level][1] == first and (
+            len(other) != len(path) or not _is_only_store(other, path)
+        ):
             return None
     names = {p.name for i in index for p in L.walk_expr(i) if isinstance(p, L.Name)}
     if any(isinstance(p, (L.Load, L.Size)) for i in index for p in L.walk_expr(i)):
@@ -50,8 +55,8 @@ def _home(use: Uses) -> list[L.Stmt] | None:
     return block
 
 
-def _is_put(other: Path, path: object) -> bool:
-    """The access is the writing itself, not a read in the same statement."""
+def _is_only_store(other: Path, path: object) -> bool:
+    """True if the access is the store itself, not a load in the same statement."""
     block, position = other[-1]
     stmt = block[position]
     if not isinstance(stmt, L.Store):
@@ -64,14 +69,16 @@ def _is_put(other: Path, path: object) -> bool:
 
 
 def _replace(block: list[L.Stmt], name: str, dtype: str) -> None:
+    """Replace the loads and stores of a buffer in a block by a scalar of the same name."""
+
     def new(e: L.Expr) -> L.Expr | None:
         return L.Name(name, dtype) if isinstance(e, L.Load) and e.buffer == name else None
 
     L.map_stmts(block, new)
-    _puts_to_lets(block, name, dtype)
+    _stores_to_lets(block, name, dtype)
 
 
-def _puts_to_lets(block: list[L.Stmt], name: str, dtype: str) -> None:
+def _stores_to_lets(block: list[L.Stmt], name: str, dtype: str) -> None:
     for position, stmt in enumerate(block):
         if isinstance(stmt, L.Store) and stmt.buffer == name:
             value = stmt.expr
@@ -79,4 +86,4 @@ def _puts_to_lets(block: list[L.Stmt], name: str, dtype: str) -> None:
                 value = L.Bin("+", L.Name(name, dtype), value, dtype)
             block[position] = L.Let(name, value)
         for inner in L.blocks_of(stmt):
-            _puts_to_lets(inner, name, dtype)
+            _stores_to_lets(inner, name, dtype)

@@ -1,25 +1,30 @@
-"""What a loop adds to zeros it writes instead, on loop-level IR.
+"""Turn the first accumulation to a zero-filled buffer into a store, on loop-level IR.
 
     for i in range(n):                  for i in range(n - 1, n):
         x[i] = 0.0                          x[i] = 0.0
     for i in range(n - 1):              for i in range(n - 1):
         x[i] += y[i + 1]            →       x[i] = 0.0 + y[i + 1]
 
-Adjoints begin as zeros.  Where the first loop that adds to one comes to each element at most once,
-only the elements that it leaves out need a zero of their own.
+Adjoints are initialised to zero.  Where the first loop that accumulates to one accesses each
+element at most once, only the elements that it does not access need the zero fill.
 """
 
 from __future__ import annotations
 
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, level_of, survey
+from ..analysis.buffer_uses import Uses, depth_in_path, survey
 from ..analysis.liveness import defs, names_in
-from ..analysis.single_assignment import resolve_all, single_definitions
+from ..analysis.single_assignment import resolve_name, single_definitions
 from ..loop_ir import nodes as L
 
 
 @record
-class _Found:
+class _FirstAccumulation:
+    """A zero fill and the first loop that accumulates, with the store `put`.
+
+    The index of `put` is the loop's variable plus `shift`.
+    """
+
     block: list[L.Stmt]
     fill: L.Loop
     loop: L.Loop
@@ -28,53 +33,56 @@ class _Found:
 
 
 def store_first_accumulate(body: list[L.Stmt]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     known = single_definitions(list(L.walk(body)))
-    finds = [
+    candidates = [
         found
         for use in survey(body).values()
         if not use.odd and len(use.allocs) == 1
         if (found := _find(use, known)) is not None
     ]
-    for found in finds:
-        _write(found)
+    for found in candidates:
+        _rewrite(found)
 
 
-def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
+def _find(use: Uses, known: dict[str, L.Expr]) -> _FirstAccumulation | None:
+    """The zero fill and the accumulation of a buffer of rank 1, if they can be merged, or None."""
     block, alloc = use.allocs[0]
-    places: dict[int, list[tuple[int, L.Index]]] = {}  # by statement of the block: how deep, where
+    # By position in the block: the depth and index of each access in that statement.
+    accesses_at: dict[int, list[tuple[int, L.Index]]] = {}
     for path, index, _ in use.accesses:
-        level = level_of(path, block)
+        level = depth_in_path(path, block)
         if level is None:
             return None
-        places.setdefault(path[level][1], []).append((len(path) - level, index))
-    if len(alloc.sizes) != 1 or len(places) < 2:
+        accesses_at.setdefault(path[level][1], []).append((len(path) - level, index))
+    if len(alloc.sizes) != 1 or len(accesses_at) < 2:
         return None
-    first, second, *_ = sorted(places)
+    first, second, *_ = sorted(accesses_at)
     fill, loop = block[first], block[second]
-    if not (isinstance(loop, L.Loop) and _is_fill(fill, alloc)) or len(places[second]) != 1:
+    if not (isinstance(loop, L.Loop) and _is_fill(fill, alloc)) or len(accesses_at[second]) != 1:
         return None
-    ((depth, index),) = places[second]
-    puts = [s for s in loop.body if isinstance(s, L.Store) and s.buffer == alloc.name and s.add]
-    if depth != 2 or len(puts) != 1 or puts[0].expr.dtype != alloc.dtype:
+    ((depth, index),) = accesses_at[second]
+    stores = [s for s in loop.body if isinstance(s, L.Store) and s.buffer == alloc.name and s.add]
+    if depth != 2 or len(stores) != 1 or stores[0].expr.dtype != alloc.dtype:
         return None
-    shift = L.offset(resolve_all(index[0], known), loop.var)
+    shift = L.offset(resolve_name(index[0], known), loop.var)
     if shift is None or not isinstance(loop.step, L.Lit) or abs(loop.step.value) != 1:
         return None
     inside = list(L.walk(loop.body))
     bound = {name for s in inside for name in defs(s)}
     if names_in(alloc.sizes) & {name for s in L.walk(block[first:second]) for name in defs(s)}:
-        return None  # zeros are left to be written between the two
+        return None  # the remaining zeros are stored just before the loop, with the same size
     if any(isinstance(s, L.Break) for s in inside) or bound & {
         loop.var,
         *names_in((loop.start, loop.stop, *alloc.sizes)),
     }:
         return None
     assert isinstance(fill, L.Loop)
-    return _Found(block, fill, loop, puts[0], shift)
+    return _FirstAccumulation(block, fill, loop, stores[0], shift)
 
 
 def _is_fill(stmt: L.Stmt, alloc: L.Alloc) -> bool:
+    """True for a loop that fills the whole buffer with zeros."""
     nest = L.perfect_nest(stmt)
     if nest is None or len(nest[0]) != 1:
         return False
@@ -84,7 +92,8 @@ def _is_fill(stmt: L.Stmt, alloc: L.Alloc) -> bool:
     return whole and zero and not put.add and put.buffer == alloc.name
 
 
-def _write(found: _Found) -> None:
+def _rewrite(found: _FirstAccumulation) -> None:
+    """Store instead of accumulating, and fill only the elements outside the loop's range."""
     loop, fill, put = found.loop, found.fill, found.put
     n = fill.stop
     ends = (loop.start, loop.stop)
@@ -93,9 +102,9 @@ def _write(found: _Found) -> None:
     low, high = (L.add(e, L.lit(found.shift)) for e in ends)
     left: list[L.Stmt] = []
     if not (isinstance(low, L.Lit) and low.value <= 0):
-        left.append(_part(fill, L.ZERO, L.select(L.compare("<", low, n), low, n)))
+        left.append(_partial_fill(fill, L.ZERO, L.select(L.compare("<", low, n), low, n)))
     if high != n:
-        left.append(_part(fill, L.select(L.compare(">", high, L.ZERO), high, L.ZERO), n))
+        left.append(_partial_fill(fill, L.select(L.compare(">", high, L.ZERO), high, L.ZERO), n))
     zero = L.Lit(0.0, put.expr.dtype)
     put.add, put.expr = False, L.Bin("+", zero, put.expr, put.expr.dtype)
     block: list[L.Stmt] = []
@@ -107,7 +116,7 @@ def _write(found: _Found) -> None:
     found.block[:] = block
 
 
-def _part(fill: L.Loop, start: L.Expr, stop: L.Expr) -> L.Loop:
-    """Zeros for some of the elements."""
+def _partial_fill(fill: L.Loop, start: L.Expr, stop: L.Expr) -> L.Loop:
+    """A zero fill for the elements from `start` to `stop`."""
     (put,) = (s for s in fill.body if isinstance(s, L.Store))
     return L.Loop(fill.var, start, stop, L.ONE, [L.Store(put.buffer, put.index, put.expr)])

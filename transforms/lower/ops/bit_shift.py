@@ -1,8 +1,8 @@
-"""Shifts of whole numbers, by however many places.
+"""Integer shifts by any amount, with NumPy's semantics.
 
-A machine's shift takes the amount modulo the width, if it says at all what it does; Python's has
-no width, and refuses negative amounts.  NumPy shifts all bits out in both cases.  So the amount is
-asked first, unless it is known:
+A hardware shift takes the amount modulo the width, or is undefined for amounts beyond it.  Python's
+shift has no width, and raises for negative amounts.  NumPy shifts all bits out in both cases.  So
+the amount is tested first, unless it is a constant:
 
     1 << j      →       0 if j < 0 or j >= 64 else 1 << j
     x >> j      →       x >> (63 if j < 0 or j >= 64 else j)
@@ -17,19 +17,22 @@ WIDTH = 64
 
 
 def shifted(emitter: Emitter, sign: str, x: L.Expr, by: L.Expr) -> L.Expr:
-    """`x << by` or `x >> by`, both of 64 bits."""
+    """The 64-bit shift `x << by` or `x >> by`, guarded against amounts out of range."""
     dtype = x.dtype
     by, zero = emitter.let(by), L.Lit(0, dtype)
-    far = L.compare(">=", by, L.Lit(WIDTH, dtype))
+    out_of_range = L.compare(">=", by, L.Lit(WIDTH, dtype))
     if dtype == "int64":
-        far = L.either(L.compare("<", by, zero), far)
-        if sign == ">>":  # what comes in is the sign
-            return L.Bin(sign, x, L.select(far, L.lit(WIDTH - 1), by), dtype)
-    return L.select(far, zero, L.Bin(sign, emitter.let(x), by, dtype))
+        out_of_range = L.either(L.compare("<", by, zero), out_of_range)
+        if sign == ">>":  # arithmetic shift: the sign bit is shifted in
+            return L.Bin(sign, x, L.select(out_of_range, L.lit(WIDTH - 1), by), dtype)
+    return L.select(out_of_range, zero, L.Bin(sign, emitter.let(x), by, dtype))
 
 
 def asked(e: L.Expr) -> tuple[L.Expr, L.Expr] | None:
-    """The condition that a shift goes too far, and the shift for when it does not."""
+    """The two parts of a guarded shift: the out-of-range condition, and the unguarded shift.
+
+    None if `e` is not a guarded shift.
+    """
     if isinstance(e, L.Select) and L.is_lit(e.x, 0):
         if isinstance(e.y, L.Bin) and e.y.op == "<<":
             return e.cond, e.y

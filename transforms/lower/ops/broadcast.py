@@ -1,7 +1,7 @@
-"""Broadcasting: which index of an operand belongs to an index of the result.
+"""Broadcasting: the map from an index of the result to an index of an operand.
 
-Only where operands of elementwise operations meet are sizes tested here; all other demands
-on shapes are checks that the rules have put into the program.
+Run-time checks of sizes are emitted here only where shapes are broadcast together.  All other
+requirements on shapes are checks that the rules have inserted into the program.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from ..build.lazy_array import Emitter, Value
 from ..loop_ir import nodes as L
 
 ONE = Dim.of(1)
-MESSAGE = "operands could not be broadcast together"
+MISMATCH = "operands could not be broadcast together"
 
 
 def is_one(facts: Facts, dim: Dim) -> bool:
+    """True if a size is known to be 1."""
     return facts.canonical(dim) == ONE
 
 
 def meet(
     emitter: Emitter, facts: Facts, values: Sequence[Value], where: str
 ) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
-    """The common shape of operands, tested at run time where it is not proven."""
+    """The broadcast shape of operands, with run-time checks where equality is not proven."""
     rank = max((v.ndim for v in values), default=0)
     sizes: list[L.Expr] = [L.ONE] * rank
     dims: list[Dim] = [ONE] * rank
@@ -40,16 +41,17 @@ def _meet(
     b: tuple[L.Expr, Dim],
     where: str,
 ) -> tuple[L.Expr, Dim]:
+    """The broadcast size of one axis."""
     if is_one(facts, a[1]) or a[0] == b[0]:
         return b
     if is_one(facts, b[1]) or facts.known_equal(a[1], b[1]):
-        # A size the compiler knows reads better than one read off an array.
+        # Prefer a constant to a size that is read from an array.
         return b if isinstance(b[0], L.Lit) and not is_one(facts, b[1]) else a
     x, y = a[0], b[0]
     clash = L.Bin("!=", x, y, "bool")
     for size in (x, y):
         clash = L.Bin("and", clash, L.compare("!=", size, L.ONE), "bool")
-    emitter.check(clash, "ValueError", MESSAGE + where)
+    emitter.check(clash, "ValueError", MISMATCH + where)
     name = emitter.let(L.select(L.compare("==", x, L.ONE), y, x), "n")
     return name, Dim.of("?" + emitter.new_name("dim"))
 
@@ -57,7 +59,7 @@ def _meet(
 def project(
     facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequence[Dim], index: L.Index
 ) -> L.Index:
-    """The index into `value` for an index into the shape it is broadcast to."""
+    """The index into `value` for an index into the shape that it is broadcast to."""
     lead = len(index) - value.ndim
     out: list[L.Expr] = []
     for k in range(value.ndim):
@@ -73,7 +75,7 @@ def project(
 
 
 def same_shape(facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequence[Dim]) -> bool:
-    """Known to have exactly this shape: no element is read twice."""
+    """True if `value` is known to have exactly this shape, so that no element is read twice."""
     return value.ndim == len(dims) and all(
         facts.known_equal(d, e) or s == t
         for d, e, s, t in zip(value.dims, dims, value.sizes, sizes, strict=True)

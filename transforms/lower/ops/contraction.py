@@ -1,8 +1,12 @@
-"""Products: matmul, dot, outer, einsum.
+"""Tensor contractions: matmul, dot, outer, einsum.
 
-Matrices go through the runtime's gemm, which takes transposed operands as they are and can
-accumulate; anything with a vector in it becomes a plain nest.  A sum of a few products, as of
-coordinates, is written out where it is read, like any other arithmetic on elements.
+Products of matrices call the runtime's gemm, which reads transposed operands without a copy and can
+accumulate.  A product with a vector operand becomes a plain loop nest.  A sum of few products, such
+as one over coordinates, is fully unrolled: it is a virtual value, like other elementwise
+arithmetic.
+
+`contraction_order.py` chooses the order of an einsum of several operands.  `strided_gemm.py`
+multiplies views without a copy.
 """
 
 from __future__ import annotations
@@ -23,56 +27,68 @@ from .broadcast import meet, project
 from .strided_gemm import add_to, gains, multiply, places
 from .view import joined, transpose
 
-# Sums of so many products are written out: with more, a tile of gemm reads each element less often.
-FEW = 4
-# Rows so short that it does not matter in which order they lie in memory.
-SHORT = 8
+# Maximum number of terms of a sum that is unrolled.  With more, a register tile of gemm loads each
+# element less often.
+MAX_UNROLLED_TERMS = 4
+# Maximum length of rows that are short enough for their memory order to be irrelevant.
+MAX_SHORT_ROW = 8
 
 
 @handles("matmul")
 def matmul(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`x @ y`: unrolled, from a view, by gemm, or as a loop nest, in this order of preference."""
     x, y = (ctx.ready(a) for a in stmt.op.args)
-    few = _few_terms(ctx, x, y)
-    if few is not None:
-        return loops(ctx, stmt.target, [x, y], *few)
+    unrollable = _unrollable(ctx, x, y)
+    if unrollable is not None:
+        return loops(ctx, stmt.target, [x, y], *unrollable)
     if x.ndim > 2 and y.ndim == 2:
         rows = "abcdefgh"[: x.ndim - 1]
-        found = _of_view(ctx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
+        found = _in_place_product(
+            ctx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt
+        )
         if found is not None:
             return found
     if x.ndim >= 2 and y.ndim >= 2:
-        return _gemm_or_later(ctx, stmt, x, y)
+        return _gemm_or_deferred(ctx, stmt, x, y)
     return loops(ctx, stmt.target, [x, y], *_letters(x, y))
 
 
 def _letters(x: Value, y: Value) -> tuple[list[str], str]:
-    """Those of the axes of a matrix product: of its operands, and of its result."""
+    """The einsum subscripts of a matrix product: those of the operands, and of the result."""
     batch = "abcdefgh"[: max(x.ndim, y.ndim, 2) - 2]
     left = "k" if x.ndim == 1 else batch[len(batch) - x.ndim + 2 :] + "mk"
     right = "k" if y.ndim == 1 else batch[len(batch) - y.ndim + 2 :] + "kn"
     return [left, right], batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
 
 
-def _few_terms(ctx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
-    """The letters of a product of matrices whose sums are to be written out."""
+def _unrollable(ctx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
+    """The subscripts of a matrix product whose sums are to be unrolled; None for any other."""
     if x.ndim < 2 or y.ndim < 2 or _terms(ctx, x.dims[-1:]) is None:
         return None
-    together = zip(x.dims[-3::-1], y.dims[-3::-1])
-    if not all(ctx.facts.known_equal(a, b) for a, b in together):
-        return None  # one of them may be repeated
+    batch_dims = zip(x.dims[-3::-1], y.dims[-3::-1])
+    if not all(ctx.facts.known_equal(a, b) for a, b in batch_dims):
+        return None  # one of the operands may be broadcast
     letters, out = _letters(x, y)
     n = ctx.facts.canonical(y.dims[-1])
-    if not (n.is_const and n.const <= SHORT) and _nearest(ctx.emitter, y, letters[1]) != "n":
+    if (
+        not (n.is_const and n.const <= MAX_SHORT_ROW)
+        and _contiguous_axis(ctx.emitter, y, letters[1]) != "n"
+    ):
         return None
     return letters, out
 
 
 @handles("dot")
 def dot(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.dot`, which sums over the last axis of x and the last but one of y."""
     x, y = (ctx.ready(a) for a in stmt.op.args)
     if x.ndim == 2 and y.ndim == 2:
-        few = _few_terms(ctx, x, y)
-        return loops(ctx, stmt.target, [x, y], *few) if few else _gemm_or_later(ctx, stmt, x, y)
+        unrollable = _unrollable(ctx, x, y)
+        return (
+            loops(ctx, stmt.target, [x, y], *unrollable)
+            if unrollable
+            else _gemm_or_deferred(ctx, stmt, x, y)
+        )
     if x.ndim == 0 or y.ndim == 0:
         left, right = "abcdefgh"[: x.ndim], "abcdefgh"[: y.ndim]
         return loops(ctx, stmt.target, [x, y], [left, right], left + right)
@@ -84,6 +100,7 @@ def dot(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("outer")
 def outer(ctx: Context, stmt: nodes.Assign) -> Value:
+    """The outer product of two vectors, as a virtual value."""
     x, y = (ctx.cheap(ctx.ready(a)) for a in stmt.op.args)
     if x.ndim != 1 or y.ndim != 1:
         raise ctx.refuse("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
@@ -98,6 +115,7 @@ def outer(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("einsum")
 def einsum(ctx: Context, stmt: nodes.Assign) -> Value:
+    """An einsum: reduced to pairwise products, which become gemm calls where possible."""
     inputs, out = stmt.op.attrs["subscripts"].replace(" ", "").split("->")
     letters = inputs.split(",")
     values = [ctx.ready(a) for a in stmt.op.args]
@@ -108,14 +126,17 @@ def einsum(ctx: Context, stmt: nodes.Assign) -> Value:
         return loops(ctx, stmt.target, values, letters, out)
     plan, x, y = found
     if plan.product == out and plan.plain:
-        return _gemm_or_later(ctx, stmt, x, y)
+        return _gemm_or_deferred(ctx, stmt, x, y)
     return _grouped(ctx, stmt.target, x, y, plan, out, stmt)
 
 
 @record(frozen=True)
 class _Plan:
-    """The letters of a product of matrices: `batch` in both operands and the result, `m` and `n` in
-    one operand and the result, `k` in both operands and summed over."""
+    """The subscripts of a batched matrix product.
+
+    `batch` occur in both operands and the result, `m` and `n` in one operand and the result, `k` in
+    both operands only, and are summed over.
+    """
 
     batch: str
     m: str
@@ -124,17 +145,22 @@ class _Plan:
 
     @property
     def product(self) -> str:
+        """The subscripts of the result, in the order in which gemm writes them."""
         return self.batch + self.m + self.n
 
     @property
     def plain(self) -> bool:
+        """True if rows, columns and sums are a single axis each."""
         return len(self.m) == len(self.n) == len(self.k) == 1
 
 
 def _as_matmul(
     values: Sequence[Value], letters: Sequence[str], out: str
 ) -> tuple[_Plan, Value, Value] | None:
-    """How two operands are multiplied as matrices, if they can be, and these matrices."""
+    """The plan of a matrix product of two operands, and the operands with permuted axes.
+
+    None if the contraction is not a matrix product.
+    """
     first, second = letters
     plans = [_plan(first, second, out), _plan(second, first, out)]
     if plans[0] is None or plans[1] is None:
@@ -152,6 +178,7 @@ def _as_matmul(
 
 
 def _plan(x: str, y: str, out: str) -> _Plan | None:
+    """The plan for operands with the subscripts `x` and `y`; None unless m, n and k all occur."""
     batch = "".join(c for c in out if c in x and c in y)
     k = "".join(c for c in x if c in y and c not in out)
     m = "".join(c for c in out if c in x and c not in y)
@@ -163,8 +190,8 @@ def _grouped(
     ctx: Context, target: nodes.Var, x: Value, y: Value, plan: _Plan, out: str,
     stmt: nodes.Assign | None = None,
 ) -> Value:  # fmt: skip
-    """A product whose rows, columns or sums run over several axes: over one that joins them."""
-    found = None if plan.batch else _of_view(ctx, target, x, y, plan, out, stmt)
+    """A matrix product with several axes of rows, columns or sums; each group is collapsed."""
+    found = None if plan.batch else _in_place_product(ctx, target, x, y, plan, out, stmt)
     if found is not None:
         return found
     b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
@@ -180,7 +207,7 @@ def _grouped(
     return transpose(dest, tuple(plan.product.index(c) for c in out))
 
 
-def _of_view(
+def _in_place_product(
     ctx: Context,
     target: nodes.Var,
     x: Value,
@@ -189,15 +216,17 @@ def _of_view(
     out: str,
     stmt: nodes.Assign | None,
 ) -> Value | None:
-    """Where one of the two is a view that would have to be copied, from where it lies.  What is
-    only to be added to something else is not made as a whole."""
+    """The product where one operand is a view, read in place instead of copied; else None.
+
+    If the only reader adds the product to an array, it is deferred and never materialised.
+    """
     dtype = target.type.dtype
     m, n, k = len(plan.m), len(plan.n), len(plan.k)
-    turned = (
+    transposed = (
         transpose(y, (*range(k, k + n), *range(k))),
         transpose(x, (*range(m, m + k), *range(m))),
     )
-    for view, right, letters in ((x, y, plan.m + plan.n), (*turned, plan.n + plan.m)):
+    for view, right, letters in ((x, y, plan.m + plan.n), (*transposed, plan.n + plan.m)):
         where = places(ctx, view) if gains(ctx, view, right, k, dtype) else None
         if where is None:
             continue
@@ -221,8 +250,11 @@ def _of_view(
 # ---------------------------------------------------------------- matrices
 
 
-def _gemm_or_later(ctx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Value:
-    """Now, or, where the only reader adds it to an array, as one accumulating product."""
+def _gemm_or_deferred(ctx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Value:
+    """The product by gemm, or deferred to its only reader.
+
+    If the only reader adds the product to an array, the two become one accumulating gemm.
+    """
     dtype = stmt.target.type.dtype
     later = ctx.adds_into(stmt)
     if later is None or later.path or not _adds_later(ctx, stmt, x.reads | y.reads):
@@ -249,7 +281,7 @@ def _gemm_or_later(ctx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Valu
 
 
 def _adds_later(ctx: Context, stmt: nodes.Assign, reads: frozenset[str]) -> bool:
-    """Whether the only reader adds it to an array that the product does not depend on."""
+    """True if the only reader adds the product to an array that the product does not read."""
     later = ctx.adds_into(stmt)
     if later is None or later.array.type.dtype != stmt.target.type.dtype:
         return False
@@ -264,6 +296,8 @@ def _deferred(
     reads: frozenset[str],
     add_into: Callable[[Value], None],
 ) -> Value:
+    """A product that can only be added to an array; its elements cannot be read."""
+
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         raise AssertionError("a deferred product has no elements")
 
@@ -271,7 +305,7 @@ def _deferred(
 
 
 def gemm(ctx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value) -> Value:
-    """x @ y for ranks of at least 2, batched over the leading axes."""
+    """The materialised product x @ y of ranks of at least 2, batched over the leading axes."""
     batch, batch_dims = _batch(ctx, x, y)
     sizes = (*batch, x.sizes[-2], y.sizes[-1])
     dims = (*batch_dims, x.dims[-2], y.dims[-1])
@@ -284,16 +318,18 @@ def gemm(ctx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value)
 
 
 def _batch(ctx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
+    """The broadcast shape of the batch axes."""
     heads = [replace(v, sizes=v.sizes[:-2], dims=v.dims[:-2]) for v in (x, y)]
     return meet(ctx.emitter, ctx.facts, heads, ctx.where())
 
 
 def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
+    """Emit dest = x @ y, or dest += x @ y, as gemm calls in a loop over the batch."""
     emitter, dtype = ctx.emitter, dest.dtype
     matrices = [_matrix(ctx, v, dtype) for v in (x, y)]
     left, right = matrices
     if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
-        # The rows of all matrices, one after the other, are those of one.
+        # The matrices of the batch, stacked along the rows, are one matrix.
         rows, dest = (joined(ctx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
         matrices = [_matrix(ctx, rows, dtype), right]
     batch, dims = dest.sizes[:-2], dest.dims[:-2]
@@ -312,8 +348,10 @@ def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
 
 @record(frozen=True)
 class _Matrix:
-    """Where gemm finds an operand: in a buffer, or what `lead` selects of it, with its last two
-    axes as they are or swapped."""
+    """An operand of gemm: a buffer, or its sub-buffer at the leading index `lead`.
+
+    `swapped` tells whether the last two axes are transposed in memory.
+    """
 
     value: Value
     buffer: str
@@ -322,6 +360,7 @@ class _Matrix:
 
 
 def _matrix(ctx: Context, v: Value, dtype: str) -> _Matrix:
+    """`v` as an operand of gemm, copied if it has another dtype or layout."""
     n = v.ndim
     swapped = (*range(n - 2), n - 1, n - 2)
     if v.dtype == dtype:
@@ -340,7 +379,7 @@ def _matrix(ctx: Context, v: Value, dtype: str) -> _Matrix:
 
 
 def _part(ctx: Context, v: Value) -> _Matrix | None:
-    """`v` as one of the matrices that a variable holds: what a loop has kept."""
+    """`v` as one matrix of a contiguous array of matrices, such as a loop's saved values."""
     emitter, i, j = ctx.emitter, L.Name("?i"), L.Name("?j")
     if v.ndim != 2:
         return None
@@ -362,7 +401,7 @@ def _part(ctx: Context, v: Value) -> _Matrix | None:
     return _Matrix(v, element.buffer, tuple(emitter.let(e, "at") for e in lead), swapped)
 
 
-# ---------------------------------------------------------------- nests
+# ---------------------------------------------------------------- loop nests
 
 
 def loops(
@@ -372,13 +411,15 @@ def loops(
     letters: Sequence[str],
     out: str,
 ) -> Value:
-    """The sum of products over all letters that `out` lacks, as one nest."""
+    """The sum of products over all subscripts that `out` lacks, as one loop nest."""
     emitter, dtype = ctx.emitter, target.type.dtype
     every = set("".join(letters))
     tails = {
-        _nearest(emitter, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1
+        _contiguous_axis(emitter, v, names)
+        for v, names in zip(values, letters, strict=True)
+        if v.ndim > 1
     }
-    # An operand with every letter is read once only.
+    # An operand with every subscript is read once per element; the others are read repeatedly.
     values = [v if set(n) == every else ctx.cheap(v) for v, n in zip(values, letters, strict=True)]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
@@ -401,7 +442,7 @@ def loops(
     reads = frozenset().union(*(v.reads for v in values))
     terms = _terms(ctx, [dims[c] for c in summed])
 
-    def written_out(outer: dict[str, L.Expr]) -> L.Expr:
+    def unrolled(outer: dict[str, L.Expr]) -> L.Expr:
         e: L.Expr | None = None
         for at in terms or ():
             more = term({**outer, **dict(zip(summed, at, strict=True))}, dtype)
@@ -412,7 +453,7 @@ def loops(
         cost = max(1, len(terms)) * (1 + sum(v.cost for v in values))
         return Value(
             dtype, tuple(sizes[c] for c in out), tuple(dims[c] for c in out),
-            lambda emitter, index: written_out(dict(zip(out, index, strict=True))), reads, cost,
+            lambda emitter, index: unrolled(dict(zip(out, index, strict=True))), reads, cost,
         )  # fmt: skip
 
     def total(outer: dict[str, L.Expr]) -> L.Expr:
@@ -426,7 +467,8 @@ def loops(
         return scalar_value(total({}))
     dest = ctx.dest(target, reads, tuple(sizes[c] for c in out))
     if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
-        # Neighbours in memory belong to different results: accumulate into them in order.
+        # Consecutive elements in memory belong to different results: the innermost loop runs along
+        # the result's last axis and accumulates in memory.
         fill(emitter, dest, lambda index: L.Lit(0, dtype))
         order = [*out[:-1], *summed, out[-1]]
         with emitter.nest([sizes[c] for c in order]) as index:
@@ -440,15 +482,18 @@ def loops(
 
 
 def _terms(ctx: Context, summed: Sequence[Dim]) -> list[L.Index] | None:
-    """Where the terms of a sum over these axes stand, if they are known and few."""
+    """The indices of the terms of a sum over these axes; None unless they are few and constant."""
     known = [ctx.facts.canonical(d) for d in summed]
-    if not all(d.is_const for d in known) or math.prod(d.const for d in known) > FEW:
+    if not all(d.is_const for d in known) or math.prod(d.const for d in known) > MAX_UNROLLED_TERMS:
         return None
     return list(itertools.product(*([L.lit(i) for i in range(d.const)] for d in known)))
 
 
-def _nearest(emitter: Emitter, v: Value, names: str) -> str:
-    """The letter of the axis along which neighbours lie side by side in memory."""
+def _contiguous_axis(emitter: Emitter, v: Value, names: str) -> str:
+    """The subscript of the axis that is contiguous in memory.
+
+    For a virtual value, it is the one that most loads use as their last index.
+    """
     if v.memory is not None:
         return names[v.memory.axes.index(max(v.memory.axes))]
     index = tuple(L.Name(f"?{c}") for c in names)
@@ -466,7 +511,7 @@ def _nearest(emitter: Emitter, v: Value, names: str) -> str:
 
 
 def _one_covers(letters: list[str]) -> bool:
-    """Whether one operand has every letter: a single nest over its axes does it all."""
+    """True if one operand has every subscript: a single nest over its axes is optimal."""
     every = set("".join(letters))
     return any(every <= set(names) for names in letters)
 
@@ -474,8 +519,10 @@ def _one_covers(letters: list[str]) -> bool:
 def _pairwise(
     ctx: Context, dtype: str, values: list[Value], letters: list[str], out: str
 ) -> tuple[list[Value], list[str]]:
-    """Multiplies two operands at a time until two remain; a letter that nobody else has is summed
-    on the way."""
+    """Multiply two operands at a time until two remain.
+
+    A subscript that no other operand and not the result has is summed in the process.
+    """
     values, letters = list(values), list(letters)
     while len(values) > 2:
         i, j = contraction_order.first(tuple(letters), out)
@@ -487,7 +534,7 @@ def _pairwise(
 
 
 def _pair(ctx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
-    """The product of two operands, in memory."""
+    """The product of two operands, materialised."""
     dims = {c: d for v, names in zip(values, letters) for c, d in zip(names, v.dims)}
     shape = tuple(dims[c] for c in out)
     target = nodes.Var(

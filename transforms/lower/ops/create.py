@@ -1,4 +1,4 @@
-"""Arrays made from nothing, from numbers, and from other arrays joined together."""
+"""Array constructors: constants, sequences, and arrays assembled from scalars or arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .stacks import start
 def constant(
     target: nodes.Var, e: L.Expr, sizes: tuple[L.Expr, ...], reads: frozenset[str]
 ) -> Value:
-    """One number everywhere."""
+    """A virtual array with the same scalar in every element."""
     dtype = target.type.dtype
     e = cast(e, dtype)
     return Value(dtype, sizes, shape_of(target), lambda emitter, index: e, reads, 0)
@@ -28,6 +28,7 @@ def constant(
 def _sizes(
     ctx: Context, operands: tuple[nodes.Operand, ...]
 ) -> tuple[tuple[L.Expr, ...], frozenset[str]]:
+    """The checked sizes of a shape, and the variables that they read."""
     sizes = ctx.shape(operands)
     return sizes, frozenset().union(*(ctx.value(a).reads for a in operands))
 
@@ -43,10 +44,11 @@ def zeros(ctx: Context, stmt: nodes.Assign) -> Value:
 def full(ctx: Context, stmt: nodes.Assign) -> Value:
     fill = ctx.ready(stmt.op.args[0])
     sizes, reads = _sizes(ctx, stmt.op.args[1:])
-    return constant(stmt.target, _number(ctx, fill), sizes, reads | fill.reads)
+    return constant(stmt.target, _fill_scalar(ctx, fill), sizes, reads | fill.reads)
 
 
-def _number(ctx: Context, v: Value) -> L.Expr:
+def _fill_scalar(ctx: Context, v: Value) -> L.Expr:
+    """The scalar that fills an array."""
     if v.ndim:
         raise ctx.refuse("filling with an array", "use np.broadcast_to(...).copy()")
     return ctx.emitter.let(v.at(ctx.emitter, ()))
@@ -65,7 +67,7 @@ def zeros_like(ctx: Context, stmt: nodes.Assign) -> Value:
     reads = x.reads
     if name == "full_like":
         fill = ctx.ready(stmt.op.args[1])
-        e, reads = _number(ctx, fill), reads | fill.reads
+        e, reads = _fill_scalar(ctx, fill), reads | fill.reads
     else:
         e = L.Lit(int(name == "ones_like"), "int64")
     if isinstance(type_, nodes.Scalar):
@@ -77,6 +79,7 @@ def zeros_like(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("undef")
 def undef(ctx: Context, stmt: nodes.Assign) -> Value:
+    """A value that is undefined on this path: a zero, an empty list, or uninitialised memory."""
     type_ = stmt.op.attrs["type"]
     if isinstance(type_, nodes.Scalar):
         return scalar_value(L.Lit(0, type_.dtype))
@@ -86,14 +89,16 @@ def undef(ctx: Context, stmt: nodes.Assign) -> Value:
 
 
 def _undef_sizes(ctx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
-    """As large as its type says where that is known: a copy of the variable is made by those
-    sizes, and must find its elements."""
+    """The sizes of an undefined array: those of its type where they are available, otherwise 0.
+
+    A copy of the variable iterates over the sizes of its type, so these elements must exist.
+    """
     sizes: list[L.Expr] = []
     assert isinstance(target.type, nodes.Array)
     for dim in target.type.shape:
         dim = ctx.facts.canonical(dim)
         size = L.Lit(dim.const, "int64") if dim.is_const else ctx.known_sizes.get(dim, L.ZERO)
-        if isinstance(size, L.Name):  # a number that need not be a size on this path
+        if isinstance(size, L.Name):  # an integer that may be negative on this path
             size = L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
         sizes.append(size)
     return tuple(sizes)
@@ -104,6 +109,7 @@ def _undef_sizes(ctx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
 
 @handles("arange")
 def arange(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.arange`, as a virtual value."""
     emitter, type_ = ctx.emitter, stmt.target.type
     values = [ctx.ready(a) for a in stmt.op.args]
     reads = frozenset().union(*(v.reads for v in values))
@@ -127,7 +133,7 @@ def arange(ctx: Context, stmt: nodes.Assign) -> Value:
         unknown = L.compare("<", count, L.ZERO)
         emitter.check(unknown, "ValueError", f"arange: cannot compute length{ctx.where()}")
         ctx.limit([count])
-        # As NumPy: the difference of the first two elements is what is added up.
+        # As in NumPy, the increment is the difference of the first two elements.
         second = emitter.let(L.Bin("+", start, step, "float64"))
         delta = emitter.let(L.Bin("-", second, start, "float64"))
 
@@ -141,13 +147,14 @@ def arange(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("linspace")
 def linspace(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.linspace`, as a virtual value; with `endpoint`, the last element is exactly `stop`."""
     emitter, type_ = ctx.emitter, stmt.target.type
     start, stop = (ctx.ready(a) for a in stmt.op.args[:2])
     (num,) = ctx.shape(stmt.op.args[2:])
     endpoint = stmt.op.attrs.get("endpoint", True)
     reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     f = "float64"
-    low, high = (emitter.let(cast(_number(ctx, v), f)) for v in (start, stop))
+    low, high = (emitter.let(cast(_fill_scalar(ctx, v), f)) for v in (start, stop))
     parts = L.sub(num, L.ONE) if endpoint else num
     parts = emitter.let(L.select(L.compare(">", parts, L.ZERO), parts, L.ONE), "n")
     step = emitter.let(L.Bin("/", L.Bin("-", high, low, f), cast(parts, f), f), "step")
@@ -166,6 +173,7 @@ def linspace(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("eye")
 def eye(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.eye`, as a virtual value."""
     type_ = stmt.target.type
     n, m = ctx.shape(stmt.op.args[:2])
     k = ctx.integer(stmt.op.args[2])
@@ -178,11 +186,12 @@ def eye(ctx: Context, stmt: nodes.Assign) -> Value:
     return Value(type_.dtype, (n, m), shape_of(stmt.target), at, reads, 1)
 
 
-# ---------------------------------------------------------------- joining
+# ---------------------------------------------------------------- assembling
 
 
 @handles("pack")
 def pack(ctx: Context, stmt: nodes.Assign) -> Value:
+    """An array of constant shape from scalars."""
     type_ = stmt.target.type
     items = [cast(ctx.scalar(a), type_.dtype) for a in stmt.op.args]
     shape = tuple(stmt.op.attrs["shape"])
@@ -199,6 +208,7 @@ def _int(n: object) -> int:
 
 @handles("concatenate")
 def concatenate(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.concatenate`: one loop nest per operand."""
     emitter = ctx.emitter
     values = [ctx.value(a) for a in stmt.op.args]
     axis = stmt.op.attrs["axis"] % values[0].ndim
@@ -209,14 +219,15 @@ def concatenate(ctx: Context, stmt: nodes.Assign) -> Value:
     offset: L.Expr = L.ZERO
     for v in values:
         with emitter.nest(v.sizes) as index:
-            place = (*index[:axis], L.add(index[axis], offset), *index[axis + 1 :])
-            put(emitter, dest, place, cast(v.at(emitter, index), dest.dtype))
+            dest_index = (*index[:axis], L.add(index[axis], offset), *index[axis + 1 :])
+            put(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
         offset = emitter.let(L.add(offset, v.sizes[axis]), "n")
     return dest
 
 
 @handles("stack")
 def stack(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.stack`: one loop nest per operand."""
     emitter = ctx.emitter
     values = [ctx.ready(a) for a in stmt.op.args]
     first = values[0]
@@ -225,16 +236,16 @@ def stack(ctx: Context, stmt: nodes.Assign) -> Value:
     dest = ctx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
     for k, v in enumerate(values):
         with emitter.nest(v.sizes) as index:
-            place = (*index[:axis], L.lit(k), *index[axis:])
-            put(emitter, dest, place, cast(v.at(emitter, index), dest.dtype))
+            dest_index = (*index[:axis], L.lit(k), *index[axis:])
+            put(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
     return dest
 
 
 @handles("alias")
 def alias(ctx: Context, stmt: nodes.Assign) -> Value:
-    """The target names the same array; what lies in memory is referred to, never copied."""
+    """An alias: the target is another name of the same array.  A buffer is never copied."""
     v = ctx.value(stmt.op.args[0])
     if isinstance(stmt.target.type, nodes.Array) and v.memory is not None and v.memory.straight:
-        # No reads: the target is this buffer, and does not depend on the operand any more.
+        # No reads: the target refers to the buffer itself and no longer depends on the operand.
         return replace(v, reads=frozenset())
     return v

@@ -1,4 +1,4 @@
-"""Elementwise operations on whole operands: broadcast, then one element at a time."""
+"""Elementwise operations on arrays: broadcast the operands, then compute one element at a time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from .scalar_ops import CONVERSIONS, cost_of, element
 
 
 def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
+    """The virtual result of an elementwise operation."""
     op, target = stmt.op, stmt.target
     types = [a.type for a in op.args]
     if op.name in CONVERSIONS:
         compute = target.type.dtype
     else:
         compute = compute_dtype(op.name, types)
-        if compute == "object":  # what NumPy compares two Python integers as
+        if compute == "object":  # NumPy's compute dtype for the comparison of two Python integers
             compute = "int64"
     scalar = target.type.ndim == 0
     values = [ctx.value(a) if scalar else ctx.ready(a) for a in op.args]
     sizes, dims = meet(ctx.emitter, ctx.facts, values, ctx.where())
-    # An operand that is broadcast is read often: what is not a mere load is computed first.
+    # A broadcast operand is read repeatedly, so it is materialised unless reading it is a load.
     values = [v if same_shape(ctx.facts, v, sizes, dims) else ctx.cheap(v) for v in values]
     result = target.type.dtype
 
@@ -37,17 +38,17 @@ def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
         return element(emitter, op.name, args, compute, result, op.attrs)
 
     if op.name == "cast" and op.attrs.get("weak") and result == "int64":
-        values = [_whole(ctx, *values)]
+        values = [_checked_int_operand(ctx, *values)]
     if op.name == "maximum" and result == "int64" and isinstance(target.type, nodes.Scalar):
-        _learn(ctx, target, op.args)
+        _learn_clipped_size(ctx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
     made = Value(result, sizes, dims, at, reads, cost)
     return replace(made, cost=0) if not scalar and integers(ctx.emitter, made) else made
 
 
-def _whole(ctx: Context, v: Value) -> Value:
-    """What Python's int() is given: a float that no integer of 64 bits is near raises."""
+def _checked_int_operand(ctx: Context, v: Value) -> Value:
+    """The operand of Python's int(): a float that int64 cannot represent raises."""
     if kind(v.dtype) != "f":
         return v
     x = ctx.emitter.let(v.at(ctx.emitter, ()))
@@ -56,14 +57,17 @@ def _whole(ctx: Context, v: Value) -> Value:
     nan = L.Bin("!=", x, x, "bool")
     ctx.emitter.check(nan, "ValueError", f"cannot convert float NaN to integer{ctx.where()}")
     low, high = (L.Lit(bound, v.dtype) for bound in (-(2.0**63), 2.0**63))
-    far = L.either(L.compare("<", x, low), L.compare(">=", x, high))
-    told = "cannot convert float infinity, or one beyond 64 bits, to integer"
-    ctx.emitter.check(far, "OverflowError", told + ctx.where())
+    out_of_range = L.either(L.compare("<", x, low), L.compare(">=", x, high))
+    message = "cannot convert float infinity, or one beyond 64 bits, to integer"
+    ctx.emitter.check(out_of_range, "OverflowError", message + ctx.where())
     return scalar_value(x, v.reads)
 
 
-def _learn(ctx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
-    """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
+def _learn_clipped_size(ctx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
+    """Record the value of `n = max(m, 0)`.
+
+    An index from range(m) into an axis of size n is then proven to be in range.
+    """
     for a, zero in (args, args[::-1]):
         value = ctx.known(a)
         if not isinstance(zero, nodes.Const) or zero.value != 0 or value is None:

@@ -1,8 +1,8 @@
-"""Indexing: `x[items]` as a map from indices of the result to indices of x.
+"""Indexing: `x[items]` as a map from an index of the result to an index of x.
 
-The same map serves reading and writing: the element it yields is a load, and a store goes to
-the place a load would read.  Integer arrays are looked up on the way; masks first become
-integer arrays.
+The same map serves reading and writing.  The element that it yields is a load, and a store goes to
+the element that this load would read.  Integer index arrays are loaded as part of the map.  Masks
+are first converted to integer index arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ir.symbolic_dims import Dim, slice_length
 from ..build.affine_array import integers
 from ..build.context import Context, handles
 from ..build.lazy_array import Emitter, Value, buffer_value, put
-from ..build.symbolic_range import COEFFICIENT, CONSTANT, relaxed
+from ..build.symbolic_range import CONSTANT, MAX_COEFFICIENT, relaxed
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
 from .broadcast import meet, project
@@ -26,8 +26,12 @@ Items = Sequence[tuple[Any, ...]]
 
 @record
 class Axis:
-    """One axis of x: its index is `start + step * (result axis)`, a fixed number
-    (`fixed`), or looked up in `array` (a position in the list of index arrays)."""
+    """The index map of one axis of x.
+
+    The index is `start + step * i`, where i is the index along the result's axis `result`; or the
+    scalar `fixed`; or an element of an index array, whose position in the list of index arrays is
+    `array`.
+    """
 
     start: L.Expr = L.ZERO
     step: L.Expr = L.ONE
@@ -37,7 +41,7 @@ class Axis:
 
 
 def view(ctx: Context, x: Value, items: Items, args: Sequence[nodes.Operand]) -> Value:
-    """x[items]; positions in `items` refer to `args`."""
+    """The view x[items]; positions in `items` refer to `args`."""
     items = _expand_masks(ctx, items, args)
     advanced = any(item[0] in ("values", "found") for item in items)
     axes: list[Axis] = []
@@ -45,10 +49,10 @@ def view(ctx: Context, x: Value, items: Items, args: Sequence[nodes.Operand]) ->
     sizes: list[L.Expr] = []
     dims: list[Dim] = []
     reads = set(x.reads)
-    spots: list[int] = []  # result ranks at which advanced items stand
-    apart: list[int] = []  # their positions among the items
+    spots: list[int] = []  # the rank of the result so far, at each advanced item
+    advanced_at: list[int] = []  # positions of the advanced items
     axis = 0
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         kind = item[0]
         if kind == "new":
             sizes.append(L.ONE)
@@ -75,10 +79,10 @@ def view(ctx: Context, x: Value, items: Items, args: Sequence[nodes.Operand]) ->
             axes.append(Axis(fixed=fixed))
             if advanced:
                 spots.append(len(sizes))
-                apart.append(place)
+                advanced_at.append(position)
         else:
             spots.append(len(sizes))
-            apart.append(place)
+            advanced_at.append(position)
             axes.append(Axis(array=len(arrays)))
             v = item[1]
             if kind != "found":
@@ -88,7 +92,8 @@ def view(ctx: Context, x: Value, items: Items, args: Sequence[nodes.Operand]) ->
             reads |= item[1].reads
     if not arrays:
         return _basic(ctx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))
-    spot = spots[0] if apart[-1] - apart[0] == len(apart) - 1 else 0
+    # NumPy: the axes of adjacent advanced items replace them; otherwise they come first.
+    spot = spots[0] if advanced_at[-1] - advanced_at[0] == len(advanced_at) - 1 else 0
     return _gather(ctx, x, axes, arrays, spot, sizes, dims, frozenset(reads))
 
 
@@ -100,13 +105,16 @@ def _basic(
     dims: tuple[Dim, ...],
     reads: frozenset[str],
 ) -> Value:
+    """A view by basic indexing: an affine index map."""
+
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        return x.at(emitter, tuple(_place(a, index) for a in axes))
+        return x.at(emitter, tuple(_axis_index(a, index) for a in axes))
 
     return Value(x.dtype, sizes, dims, at, reads, x.cost)
 
 
-def _place(axis: Axis, index: L.Index) -> L.Expr:
+def _axis_index(axis: Axis, index: L.Index) -> L.Expr:
+    """The index along one axis of x, for an index of the result."""
     if axis.fixed is not None:
         return axis.fixed
     assert axis.result is not None
@@ -123,7 +131,7 @@ def _gather(
     dims: list[Dim],
     reads: frozenset[str],
 ) -> Value:
-    """With index arrays: their common axes stand at `spot` among the others."""
+    """A gather by index arrays; their broadcast axes are inserted at `spot` among the others."""
     shape, known = meet(ctx.emitter, ctx.facts, arrays, ctx.where())
     rank = len(shape)
     sizes = [*sizes[:spot], *shape, *sizes[spot:]]
@@ -133,14 +141,14 @@ def _gather(
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         outer = index[:spot] + index[spot + rank :]
         inner = index[spot : spot + rank]
-        place: list[L.Expr] = []
+        source_index: list[L.Expr] = []
         for a in axes:
             if a.array is None:
-                place.append(_place(a, outer))
+                source_index.append(_axis_index(a, outer))
             else:
                 v = arrays[a.array]
-                place.append(v.at(emitter, project(ctx.facts, v, shape, known, inner)))
-        return x.at(emitter, tuple(place))
+                source_index.append(v.at(emitter, project(ctx.facts, v, shape, known, inner)))
+        return x.at(emitter, tuple(source_index))
 
     regular = all(integers(ctx.emitter, v) for v in arrays)
     cost = 0 if regular else 1 + sum(v.cost for v in arrays)
@@ -159,8 +167,11 @@ def in_range(
     axis: int,
     stays: bool = True,
 ) -> L.Expr:
-    """`i` wrapped if negative; raises IndexError where it is not proven to be in range.
-    `stays`: the test holds for the rest of the block, not just in a nest."""
+    """`i` wrapped if negative, with a bounds check unless it is proven to be in range.
+
+    `value` is the symbolic value of `i`, and `n` and `dim` are the size of the axis.  With `stays`,
+    the check is recorded as available for the rest of the block; without, it is inside a nest.
+    """
     ranges = ctx.ranges
     tested = ctx.tested.get((i, n)) if stays else None
     if tested is not None:
@@ -177,7 +188,8 @@ def in_range(
             return i
     high = value is not None and ranges.nonnegative(dim - 1 - value)
     if not (low and high):
-        # One side alone is proven for a number of any length, not for one that wraps.
+        # A proof of one bound alone is about the unbounded symbolic value.  It holds for the 64-bit
+        # integer only if that does not wrap around.
         low = low and ranges.exact_if_natural(value)
         high = high and moderate
     if not low:
@@ -194,6 +206,7 @@ def in_range(
 
 
 def _out_of_bounds(ctx: Context, bad: L.Expr, axis: int) -> None:
+    """Emit a bounds check, unless bounds checking is off."""
     if ctx.boundscheck:
         message = f"index out of bounds for axis {axis}{ctx.where()}"
         ctx.emitter.check(bad, "IndexError", message)
@@ -202,11 +215,14 @@ def _out_of_bounds(ctx: Context, bad: L.Expr, axis: int) -> None:
 def _checked(
     ctx: Context, v: Value, name: str, lazy: bool, n: L.Expr, dim: Dim, axis: int
 ) -> Value:
-    """An index array whose elements are wrapped and tested: while they are read if each is
-    read once (`lazy`), else beforehand, once for all uses."""
-    if _regular(ctx, v, n, dim, axis):
+    """An index array with its elements wrapped and bounds-checked.
+
+    With `lazy`, where each element is read once, this happens as elements are read.  Otherwise the
+    checked array is materialised, once for all uses.
+    """
+    if _check_affine(ctx, v, n, dim, axis):
         return v
-    known = _known_places(ctx, (name, n))
+    known = _available_indices(ctx, (name, n))
     if known is not None:
         return known[0]
     where = ctx.origin
@@ -221,29 +237,32 @@ def _checked(
     tested = Value("int64", v.sizes, v.dims, at, v.reads, v.cost + 1)
     if lazy:
         return tested
-    places = replace(ctx.copied(tested, "at"), reads=frozenset())
-    ctx.emitter.found[-1][name, n] = [places]
-    return places
+    checked = replace(ctx.copied(tested, "at"), reads=frozenset())
+    ctx.emitter.found[-1][name, n] = [checked]
+    return checked
 
 
-def _known_places(ctx: Context, key: tuple[str, L.Expr | None]) -> list[Value] | None:
+def _available_indices(ctx: Context, key: tuple[str, L.Expr | None]) -> list[Value] | None:
+    """The index arrays that are available for an IR array and an axis size, else None."""
     return next((known[key] for known in ctx.emitter.found if key in known), None)
 
 
-def _regular(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
-    """Tests an index array that counts up, from no less than 0, by its last element alone; False
-    if it is none."""
+def _check_affine(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
+    """Emit the bounds check of an affine, nondecreasing index array by its last element alone.
+
+    False if the array is not affine with a start and steps that are constant and not negative.
+    """
     found = integers(ctx.emitter, v)
     if found is None or not isinstance(found.start, L.Lit) or found.start.value < 0:
         return False
     steps = [s.value for s in found.steps if isinstance(s, L.Lit)]
-    if len(steps) < v.ndim or not all(0 <= s <= COEFFICIENT for s in steps):
+    if len(steps) < v.ndim or not all(0 <= s <= MAX_COEFFICIENT for s in steps):
         return False
     if found.start.value > CONSTANT:
         return False
     if not ctx.boundscheck:
         return True
-    # An array with elements has a positive size wherever that is the greater of some d and 0.
+    # A nonempty array of size max(d, 0) has d elements, so `relaxed` is exact here.
     last = Dim.of(found.start.value)
     for size, step in zip(v.dims, steps, strict=True):
         last = last + (relaxed(ctx.facts.canonical(size)) - 1) * step
@@ -252,7 +271,7 @@ def _regular(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
     bad = L.compare(">=", found.at(tuple(L.sub(s, L.ONE) for s in v.sizes)), n)
     for size, known, step in zip(v.sizes, v.dims, steps, strict=True):
         if step and not ctx.ranges.moderate(known):
-            # More elements than the axis has: the product may have wrapped.
+            # The index array has more elements than the axis: the product above may have wrapped.
             bad = L.either(bad, L.compare(">", size, n))
     for size, known in zip(v.sizes, v.dims, strict=True):
         if not ctx.ranges.nonnegative(known - 1):
@@ -267,7 +286,7 @@ def _regular(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
 def slice_of(
     ctx: Context, given: list[nodes.Operand | None], n: L.Expr, dim: Dim
 ) -> tuple[L.Expr, L.Expr, L.Expr, Dim]:
-    """start, step, count of a slice of an axis of size n, and the count's symbolic value."""
+    """Start, step and count of a slice of an axis of size n, and the count's symbolic value."""
     start, stop, step = given
     if step is None:
         stride = 1
@@ -276,26 +295,28 @@ def slice_of(
     else:
         return _slice_at_run_time(ctx, start, stop, step, n)
     if stride == 0:
-        # Never reached: a check stands before it.
+        # Unreachable: a check of the step precedes the slice.
         return L.ZERO, L.ONE, L.ZERO, Dim.of(0)
     if stride == 1:
         exact = _exact(ctx, start, stop, n, dim)
         if exact is not None:
             return exact
     if stride > 0:
-        low = L.ZERO if start is None else _from(ctx, start, n, L.ZERO)
-        high = n if stop is None else _until(ctx, stop, n, dim, near=_is_near(ctx, start))
+        low = L.ZERO if start is None else _clipped_start(ctx, start, n, L.ZERO)
+        high = (
+            n if stop is None else _clipped_stop(ctx, stop, n, dim, near=_is_moderate(ctx, start))
+        )
         span = L.sub(high, low)
     else:
-        low = L.sub(n, L.ONE) if start is None else _start_backward(ctx, start, n, dim)
-        high = L.lit(-1) if stop is None else _from(ctx, stop, n, L.lit(-1))
+        low = L.sub(n, L.ONE) if start is None else _clipped_reverse_start(ctx, start, n, dim)
+        high = L.lit(-1) if stop is None else _clipped_start(ctx, stop, n, L.lit(-1))
         span = L.sub(low, high)
     length = _length(ctx, given, dim)
     count = ctx.known_sizes.get(length)
     if start is None and stop is None and abs(stride) == 1:
         count, length = n, dim
     elif count is None:
-        if abs(stride) > COEFFICIENT:
+        if abs(stride) > MAX_COEFFICIENT:
             span = L.Apply("rt.trip_count", (L.ZERO, span, L.lit(abs(stride))), "int64")
         elif abs(stride) != 1:
             span = L.Bin("//", L.add(span, L.lit(abs(stride) - 1)), L.lit(abs(stride)), "int64")
@@ -317,7 +338,7 @@ def _length(ctx: Context, given: list[nodes.Operand | None], dim: Dim) -> Dim:
 def _exact(
     ctx: Context, start: nodes.Operand | None, stop: nodes.Operand | None, n: L.Expr, dim: Dim
 ) -> tuple[L.Expr, L.Expr, L.Expr, Dim] | None:
-    """x[a:b] with 0 <= a <= b <= n proven: nothing is clipped."""
+    """The slice x[a:b] without clipping, if 0 <= a <= b <= n is proven; else None."""
     ranges = ctx.ranges
 
     def bound(operand: nodes.Operand | None, default: Dim, e: L.Expr) -> tuple[Dim | None, Any]:
@@ -340,17 +361,17 @@ def _exact(
     return first, L.ONE, ctx.emitter.let(L.sub(high(), first), "n"), count
 
 
-# Bounds are clipped before their difference is taken, which then does not wrap: the one counted
-# from is raised to the first place, the one counted to is brought into the axis.
+# The bounds of a slice are clipped before they are subtracted, so that the difference does not
+# wrap: the start to at least the first index, the stop to the range of the axis.
 
 
-def _is_near(ctx: Context, operand: nodes.Operand | None) -> bool:
-    """A bound that is left out or moderate."""
+def _is_moderate(ctx: Context, operand: nodes.Operand | None) -> bool:
+    """True if a bound is omitted or moderate (see `Ranges.moderate`)."""
     return operand is None or ctx.ranges.moderate(ctx.known(operand))
 
 
 def _wrapped(ctx: Context, operand: nodes.Operand, n: L.Expr) -> tuple[L.Expr, bool | None]:
-    """A bound counted from the front, and whether it was negative (None: unknown)."""
+    """A bound with n added if it is negative, and whether it was negative (None: unknown)."""
     value = ctx.known(operand)
     i = ctx.integer(operand)
     if ctx.ranges.exact_if_natural(value) and ctx.ranges.nonnegative(value):
@@ -360,19 +381,24 @@ def _wrapped(ctx: Context, operand: nodes.Operand, n: L.Expr) -> tuple[L.Expr, b
     return ctx.emitter.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at"), None
 
 
-def _from(ctx: Context, operand: nodes.Operand, n: L.Expr, first: L.Expr) -> L.Expr:
-    """A bound that is not below `first`."""
+def _clipped_start(ctx: Context, operand: nodes.Operand, n: L.Expr, first: L.Expr) -> L.Expr:
+    """A wrapped bound, clipped to at least `first`."""
     i, negative = _wrapped(ctx, operand, n)
     return i if negative is False else _at_least(ctx, i, first)
 
 
 def _at_least(ctx: Context, i: L.Expr, first: L.Expr) -> L.Expr:
+    """max(i, first)"""
     i = ctx.emitter.let(i, "at")
     return L.select(L.compare("<", i, first), first, i)
 
 
-def _until(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim, near: bool) -> L.Expr:
-    """A bound that is not above n; nor below 0, unless both are `near`."""
+def _clipped_stop(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim, near: bool) -> L.Expr:
+    """A wrapped bound, clipped to at most n.
+
+    It is also clipped to at least 0, unless it is moderate and so is the start (`near`): their
+    difference then does not wrap.
+    """
     i, negative = _wrapped(ctx, operand, n)
     value = ctx.known(operand)
     if negative is not False and not (near and ctx.ranges.moderate(value)):
@@ -386,14 +412,15 @@ def _until(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim, near: bool
     return L.select(L.compare("<", i, n), i, n)
 
 
-def _start_backward(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim) -> L.Expr:
+def _clipped_reverse_start(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim) -> L.Expr:
+    """The start of a slice with a negative step, clipped to [-1, n - 1]."""
     i, negative = _wrapped(ctx, operand, n)
     if negative is not True:
         value = ctx.known(operand)
         inside = value is not None and ctx.ranges.nonnegative(dim - 1 - value)
         if not inside or not (negative is False or ctx.ranges.moderate(value)):
             i = L.select(L.compare("<", i, n), i, L.sub(n, L.ONE))
-    # Before the first element: nothing is selected.
+    # A start of -1, before the first element, selects nothing.
     return i if negative is False else _at_least(ctx, i, L.lit(-1))
 
 
@@ -404,6 +431,7 @@ def _slice_at_run_time(
     step: nodes.Operand,
     n: L.Expr,
 ) -> tuple[L.Expr, L.Expr, L.Expr, Dim]:
+    """A slice whose step is not a constant: the runtime computes the bounds."""
     stride = ctx.integer(step)
     bounds = []
     for operand, function in ((start, "rt.slice_start"), (stop, "rt.slice_stop")):
@@ -418,9 +446,13 @@ def _slice_at_run_time(
 
 
 def _expand_masks(ctx: Context, items: Items, args: Sequence[nodes.Operand]) -> Items:
-    """Arrays as ("values", array, name, lazy), masks as ("found", array) per axis of the mask."""
+    """The items with index arrays and masks resolved to values.
+
+    An array becomes ("values", array, name, lazy).  A mask becomes one ("found", array) per axis of
+    the mask.
+    """
     kinds = [item[0] for item in items]
-    # Looking up and testing in the innermost loop is best if that loop is over the arrays.
+    # Loads and checks in the innermost loop are best if that loop runs over the index arrays.
     lazy = not ({"all", "slice"} & set(kinds))
     out: list[tuple[Any, ...]] = []
     for item in items:
@@ -429,16 +461,16 @@ def _expand_masks(ctx: Context, items: Items, args: Sequence[nodes.Operand]) -> 
             assert isinstance(operand, nodes.Var)
             out.append(("values", ctx.ready(operand), operand.name, lazy))
         elif item[0] == "mask":
-            out += [("found", found) for found in _found(ctx, args[item[1]])]
+            out += [("found", found) for found in _mask_indices(ctx, args[item[1]])]
         else:
             out.append(item)
     return out
 
 
-def _found(ctx: Context, operand: nodes.Operand) -> list[Value]:
-    """The indices at which a mask is true; they are looked for once while it stays as it is."""
+def _mask_indices(ctx: Context, operand: nodes.Operand) -> list[Value]:
+    """The indices at which a mask is true, computed once while the mask does not change."""
     assert isinstance(operand, nodes.Var)
-    known = _known_places(ctx, (operand.name, None))
+    known = _available_indices(ctx, (operand.name, None))
     if known is not None:
         return known
     mask = ctx.cheap(ctx.ready(operand))
@@ -449,8 +481,11 @@ def _found(ctx: Context, operand: nodes.Operand) -> list[Value]:
 
 
 def nonzero(ctx: Context, mask: Value) -> list[Value]:
-    """The indices at which a mask is true, one array per axis.  All are written, the next one over
-    one that was in vain: there is room for one more, and nothing to be guessed for a processor."""
+    """The indices at which a mask is true, one array per axis.
+
+    The loop is branch-free, so the processor has no branch to predict: every index is stored, and
+    the position advances only if the mask is true.  The buffers have capacity for one more element.
+    """
     emitter = ctx.emitter
     count = emitter.variable(L.ZERO, "count")
     with emitter.nest(mask.sizes) as index:
@@ -473,6 +508,7 @@ def nonzero(ctx: Context, mask: Value) -> list[Value]:
 
 @handles("index")
 def index(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`x[items]`, as a virtual value."""
     x = ctx.value(stmt.op.args[0])
     items = stmt.op.attrs["items"]
     if any(i[0] in ("array", "mask") for i in items):

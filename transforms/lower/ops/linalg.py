@@ -1,7 +1,8 @@
-"""Matrix functions: a call of the runtime for each matrix of a stack.
+"""Matrix functions: a call of the runtime for each matrix of a batch.
 
-The runtime's routines take matrices in C order and write their result into another; those that can
-fail return 0 or what is wrong, and those whose result is a number return it.
+The runtime's routines take C-contiguous matrices and write the result to an output matrix.  A
+routine that can fail returns a status: 0, or a positive error code.  A routine whose result is a
+scalar returns it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ Sizes = tuple[L.Expr, ...]
 
 @record(frozen=True)
 class Routine:
-    """`cores` are the numbers of axes that the operands work on; `result` gives the sizes of the
-    result from theirs, no sizes for a number.  `flags` are attributes it is told.  `failure` is
-    the message of a LinAlgError, cut where the number that the routine returns belongs."""
+    """The signature of a runtime routine.
+
+    `cores` are the numbers of core axes of the operands; axes before them are batch axes.  `result`
+    computes the core sizes of the result from those of the operands; () means a scalar.  `flags`
+    are the attributes that are passed as arguments.  `failure` is the message of the LinAlgError,
+    split where the error code (minus 1) is inserted; empty if the routine cannot fail.
+    """
 
     cores: tuple[int, ...]
     result: Callable[..., Sizes]
@@ -70,13 +75,14 @@ _ROUTINES = {
 
 @handles(*_ROUTINES)
 def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
+    """A matrix function, batched over the leading axes of its operands."""
     routine, op = _ROUTINES[stmt.op.name], stmt.op
     dtype = stmt.target.type.dtype
     operands = [ctx.ready(a) for a in op.args]
     reads = frozenset().union(*(v.reads for v in operands))
-    counted = not nodes.is_float(stmt.target.type)
+    is_integer = not nodes.is_float(stmt.target.type)
     values = [
-        _in_memory(ctx, v, v.dtype if counted else dtype) if core else v
+        _in_memory(ctx, v, v.dtype if is_integer else dtype) if core else v
         for v, core in zip(operands, routine.cores)
     ]
     ranks = [min(v.ndim, core) for v, core in zip(values, routine.cores)]
@@ -91,23 +97,24 @@ def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
 
     def parts(index: L.Index) -> list[L.Expr | L.Part]:
         return [
-            _whole(v, project(ctx.facts, head, batch, dims, index))
+            _sub_buffer(v, project(ctx.facts, head, batch, dims, index))
             if core
             else v.at(ctx.emitter, ())
             for v, head, core in zip(values, heads, routine.cores)
         ]
 
     if not sizes:
-        return _numbers(ctx, stmt, batch, reads, lambda index: (*parts(index), *flags))
+        return _scalar_results(ctx, stmt, batch, reads, lambda index: (*parts(index), *flags))
     dest = ctx.dest(stmt.target, reads, (*batch, *sizes))
     with ctx.emitter.nest(batch) as index:
-        args = (*parts(index), *flags, _whole(dest, index))
-        _run(ctx, op.name, args, routine.failure)
+        args = (*parts(index), *flags, _sub_buffer(dest, index))
+        _emit_call(ctx, op.name, args, routine.failure)
     return dest
 
 
 @handles("tril", "triu")
 def triangle(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`np.tril` and `np.triu`, as virtual values."""
     x = ctx.ready(stmt.op.args[0])
     k, sign = L.lit(stmt.op.attrs["k"]), "<=" if stmt.op.name == "tril" else ">="
 
@@ -124,6 +131,7 @@ def _flag_dtype(flag: object) -> str:
 
 
 def _in_memory(ctx: Context, v: Value, dtype: str) -> Value:
+    """`v` in a C-contiguous buffer of `dtype`."""
     if v.is_buffer and v.dtype == dtype:
         return v
     at = v.at
@@ -132,35 +140,39 @@ def _in_memory(ctx: Context, v: Value, dtype: str) -> Value:
     )
 
 
-def _whole(v: Value, index: L.Index) -> L.Part:
+def _sub_buffer(v: Value, index: L.Index) -> L.Part:
+    """The sub-buffer of `v` at a batch index."""
     assert v.memory is not None
     return L.Part(v.memory.name, index)
 
 
-def _run(ctx: Context, name: str, args: tuple[L.Expr | L.Part, ...], told: tuple[str, ...]) -> None:
+def _emit_call(
+    ctx: Context, name: str, args: tuple[L.Expr | L.Part, ...], failure: tuple[str, ...]
+) -> None:
+    """Emit the call of a routine, and the check of its status if it can fail."""
     function = f"rt.linalg.{name}"
-    if not told:
+    if not failure:
         ctx.emitter.add(L.Call(function, args))
         return
     status = L.Name(ctx.emitter.new_name("status"))
     ctx.emitter.add(L.CallBuffers((status.name,), function, args))
     with ctx.emitter.branch(L.compare("!=", status, L.ZERO)):
-        message: list[str | None] = [told[0]]
-        for text in told[1:]:
+        message: list[str | None] = [failure[0]]
+        for text in failure[1:]:
             message += [None, text]
         site = ctx.failures.site("LinAlgError", (*message, ctx.where()))
-        values = (L.sub(status, L.ONE),) * (len(told) - 1)
+        values = (L.sub(status, L.ONE),) * (len(failure) - 1)
         ctx.emitter.add(L.Fail("LinAlgError", "", site, values))
 
 
-def _numbers(
+def _scalar_results(
     ctx: Context,
     stmt: nodes.Assign,
     batch: Sizes,
     reads: frozenset[str],
     args: Callable[[L.Index], tuple[L.Expr | L.Part, ...]],
 ) -> Value:
-    """The results of a routine that returns a number, one for each matrix."""
+    """The results of a routine that returns a scalar, one for each matrix of the batch."""
     dtype = stmt.target.type.dtype
     name = ctx.emitter.new_name("t")
 

@@ -1,7 +1,8 @@
-"""Lists and stacks, which grow at run time: a buffer with room to spare, and a count.
+"""Lists and stacks, which grow at run time: a buffer with spare capacity, and an element count.
 
-Arrays lie one after the other in a flat buffer, each in C order; where each begins and its
-sizes stand in two buffers of integers.  So elements may differ in shape.
+Elements that are arrays are stored consecutively in a flat buffer, each in C order.  Two integer
+buffers hold the offset at which each element begins, and its sizes.  So elements may differ in
+shape.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from ..build.lazy_array import Emitter, Value, scalar_value
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
 
-DONE = Value("int64", (), (), lambda emitter, index: L.ZERO)
+# Returned by handlers that have bound their target themselves.
+ALREADY_BOUND = Value("int64", (), (), lambda emitter, index: L.ZERO)
 
 
 @record(frozen=True)
 class Parts:
-    """The variables that make up a list: elements, how many; for arrays also how much of the
-    buffer is used, where each element begins, and all sizes."""
+    """The variables that make up a list: the buffer `data` and the element count.
+
+    If the elements are arrays, also the used length of the buffer, the offset at which each element
+    begins, and the sizes of all elements.
+    """
 
     data: str
     count: L.Name
@@ -31,10 +36,12 @@ class Parts:
 
     @property
     def rank(self) -> int | None:
+        """The rank of the elements; None if they are scalars."""
         return self.elem.ndim if isinstance(self.elem, nodes.Array) else None
 
 
 def parts_of(ctx: Context, operand: nodes.Operand) -> Parts:
+    """The variables of a list, named on first use."""
     assert isinstance(operand, nodes.Var) and isinstance(operand.type, nodes.ListOf), operand
     data = ctx.python_name(operand)
 
@@ -50,6 +57,7 @@ def parts_of(ctx: Context, operand: nodes.Operand) -> Parts:
 
 
 def new_list(ctx: Context, target: nodes.Var) -> None:
+    """Emit an empty list."""
     p = parts_of(ctx, target)
     emitter = ctx.emitter
     emitter.alloc(p.data, p.elem.dtype, (L.ZERO,))
@@ -61,7 +69,7 @@ def new_list(ctx: Context, target: nodes.Var) -> None:
 
 
 def push(ctx: Context, stack: nodes.Var, v: Value) -> None:
-    """Appends a value."""
+    """Emit the append of a value."""
     emitter = ctx.emitter
     p = parts_of(ctx, stack)
     if p.rank is None:
@@ -81,6 +89,7 @@ def push(ctx: Context, stack: nodes.Var, v: Value) -> None:
 
 
 def _put_array(ctx: Context, p: Parts, begin: L.Expr, v: Value) -> None:
+    """Store the elements of an array to the flat buffer from offset `begin` on."""
     emitter = ctx.emitter
     with emitter.nest(v.sizes) as index:
         e = cast(v.at(emitter, index), p.elem.dtype)
@@ -88,18 +97,20 @@ def _put_array(ctx: Context, p: Parts, begin: L.Expr, v: Value) -> None:
 
 
 def _reserve(emitter: Emitter, name: str, used: L.Expr, more: L.Expr) -> None:
+    """Ensure capacity for `more` elements after the first `used`; may reallocate the buffer."""
     emitter.add(L.CallBuffers((name,), "rt.reserve", (L.Part(name), used, more)))
 
 
 def _flat(begin: L.Expr, sizes: tuple[L.Expr, ...], index: L.Index) -> L.Expr:
-    place: L.Expr = L.ZERO
+    """The offset in the flat buffer of one element of an array that begins at `begin`."""
+    offset: L.Expr = L.ZERO
     for n, i in zip(sizes, index, strict=True):
-        place = L.add(L.mul(place, n), i)
-    return L.add(begin, place)
+        offset = L.add(L.mul(offset, n), i)
+    return L.add(begin, offset)
 
 
 def _element(ctx: Context, operand: nodes.Operand, p: Parts, i: L.Expr) -> Value:
-    """The i-th element, read where it lies."""
+    """The i-th element, read in place."""
     assert isinstance(operand, nodes.Var)
     reads = frozenset({operand.name})
     if p.rank is None:
@@ -118,14 +129,17 @@ def _element(ctx: Context, operand: nodes.Operand, p: Parts, i: L.Expr) -> Value
 
 
 def pop(ctx: Context, stack: nodes.Operand) -> Value:
-    """Takes the last element off; an array is read where it lies.  There is one: a program has
-    been asked before its list gets shorter, and a sweep takes off what its forward part put on."""
+    """Emit the removal of the last element; its value.  An array is read in place.
+
+    The list is never empty here: a check precedes a pop of the user's program, and an adjoint sweep
+    pops only what the forward sweep pushed.
+    """
     emitter = ctx.emitter
     p = parts_of(ctx, stack)
     emitter.add(L.Let(p.count.name, L.sub(p.count, L.ONE)))
     last = emitter.variable(p.count, "at")
     if p.rank is None:
-        # The count moves on: the element is read now.
+        # The element is loaded now, because the count may change before it is used.
         return scalar_value(emitter.let(L.Load(p.data, (last,), p.elem.dtype)))
     v = _element(ctx, stack, p, last)
     begin = emitter.let(L.Load(p.begins, (last,), "int64"), "at")
@@ -136,6 +150,7 @@ def pop(ctx: Context, stack: nodes.Operand) -> Value:
 
 
 def _position(ctx: Context, operand: nodes.Operand, count: L.Expr) -> L.Expr:
+    """A list index, wrapped if negative and bounds-checked."""
     emitter = ctx.emitter
     i = ctx.integer(operand)
     low = ctx.ranges.nonnegative(ctx.known(operand))
@@ -150,7 +165,11 @@ def _position(ctx: Context, operand: nodes.Operand, count: L.Expr) -> L.Expr:
 
 
 def set_item(ctx: Context, stmt: nodes.Store) -> None:
-    """`l[i] = v`; `l[i][…] = v` writes into the element."""
+    """Lower `l[i] = v`.
+
+    An array that has as many elements as the old one replaces it in place; otherwise it is appended
+    to the flat buffer.
+    """
     emitter = ctx.emitter
     p = parts_of(ctx, stmt.array)
     args = (stmt.array, stmt.value, *stmt.operands)
@@ -169,7 +188,7 @@ def set_item(ctx: Context, stmt: nodes.Store) -> None:
     same = L.compare("==", emitter.let(L.product(old.sizes)), emitter.let(L.product(v.sizes), "n"))
     if not L.is_lit(same, True):
         with emitter.branch(L.Un("not", same, "bool")):
-            # It does not fit in its place: it goes behind the others.
+            # The new array has another size: it is appended to the buffer.
             _reserve(emitter, p.data, p.used, L.product(v.sizes))
             emitter.add(L.Let(begin.name, p.used))
             emitter.add(L.Store(p.begins, (i,), begin))
@@ -182,6 +201,7 @@ def set_item(ctx: Context, stmt: nodes.Store) -> None:
 
 @handles("list_get")
 def get(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`l[i]`, read in place."""
     items, at = stmt.op.args
     p = parts_of(ctx, items)
     reads = ctx.value(at).reads
@@ -191,9 +211,10 @@ def get(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("list_len")
 def length(ctx: Context, stmt: nodes.Assign) -> Value:
+    """`len(l)`"""
     (items,) = stmt.op.args
     assert isinstance(items, nodes.Var)
-    ctx.ranges.learn(ctx.known(stmt.target), ctx.fresh_dim())  # not negative, as other sizes
+    ctx.ranges.learn(ctx.known(stmt.target), ctx.fresh_dim())  # a size, so not negative
     return scalar_value(parts_of(ctx, items).count, {items.name})
 
 
@@ -205,7 +226,7 @@ def stack(ctx: Context, stmt: nodes.Assign) -> Value:
 
 
 def stacked(ctx: Context, items: nodes.Var, dims: tuple[Dim, ...]) -> Value:
-    """The elements along a new first axis."""
+    """The elements stacked along a new first axis, with a check that their shapes are equal."""
     emitter = ctx.emitter
     p = parts_of(ctx, items)
     reads = frozenset({items.name})
@@ -244,7 +265,7 @@ def stacked(ctx: Context, items: nodes.Var, dims: tuple[Dim, ...]) -> Value:
 
 @handles("list_unstack")
 def unstack(ctx: Context, stmt: nodes.Assign) -> Value:
-    """A list of the rows of an array."""
+    """The list of the rows of an array."""
     emitter = ctx.emitter
     x = ctx.cheap(ctx.value(stmt.op.args[0]))
     p = parts_of(ctx, stmt.target)
@@ -263,17 +284,18 @@ def unstack(ctx: Context, stmt: nodes.Assign) -> Value:
             emitter.add(L.Store(p.begins, (i,), L.mul(i, size)))
             for k, m in enumerate(rest):
                 emitter.add(L.Store(p.sizes, (L.add(L.mul(i, L.lit(p.rank)), L.lit(k)),), m))
-    return DONE
+    return ALREADY_BOUND
 
 
 @handles("list_zeros_like")
 def zeros_like(ctx: Context, stmt: nodes.Assign) -> Value:
+    """A list of zeros with the shapes of the elements of another."""
     _copy_list(ctx, stmt, zero=True)
-    return DONE
+    return ALREADY_BOUND
 
 
 def bind_list(ctx: Context, stmt: nodes.Assign) -> None:
-    """`copy` and `alias` of lists."""
+    """Lower `copy` and `alias` of lists."""
     if stmt.op.name == "copy":
         _copy_list(ctx, stmt, zero=False)
         return
@@ -288,6 +310,7 @@ def bind_list(ctx: Context, stmt: nodes.Assign) -> None:
 
 
 def _copy_list(ctx: Context, stmt: nodes.Assign, zero: bool) -> None:
+    """Copy a list; with `zero`, its structure only, with zeros as data."""
     new, old = parts_of(ctx, stmt.target), parts_of(ctx, stmt.op.args[0])
     emitter = ctx.emitter
     filled = old.count if new.rank is None else old.used
@@ -298,7 +321,7 @@ def _copy_list(ctx: Context, stmt: nodes.Assign, zero: bool) -> None:
         copies.append((new.begins, old.begins, old.count, "int64"))
         copies.append((new.sizes, old.sizes, L.mul(old.count, L.lit(new.rank)), "int64"))
     for to, source, n, dtype in copies:
-        # A list that takes the place of the one it is copied from may not be its memory.
+        # Source and target may be the same variable: the copy then needs a buffer of its own.
         made = emitter.new_name(to) if to == source else to
         emitter.alloc(made, dtype, (n,))
         with emitter.loop(n) as i:

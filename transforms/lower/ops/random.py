@@ -1,8 +1,8 @@
-"""Random draws: a call of the runtime that yields one number, or fills a new buffer.
+"""Random draws: a call of the runtime that returns one scalar, or fills a new buffer.
 
 The runtime's functions are named for the generator's method: `rt.draws.one_standard_normal`,
 `rt.draws.fill_standard_normal`, and `rt.draws.legacy_one_…` for NumPy's legacy generator.
-Both are statements that nothing is moved across.
+Both are statements with side effects: nothing is moved across them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from ..loop_ir.conversions import cast
 
 
 def draw(ctx: Context, stmt: nodes.Draw) -> None:
+    """Lower a random draw."""
     args: list[L.Expr | L.Part] = []
     if stmt.rng is not None:
         assert isinstance(stmt.rng, nodes.Var)
         args.append(L.Name(ctx.python_name(stmt.rng), "rng"))
     params = [_argument(ctx, a) for a in stmt.args]
     if stmt.method in ("default_rng", "seed"):
-        _make(ctx, stmt, params)
+        _generator(ctx, stmt, params)
         return
     (target,) = stmt.targets
     legacy = "" if stmt.rng is not None else "legacy_"
@@ -38,7 +39,8 @@ def draw(ctx: Context, stmt: nodes.Draw) -> None:
     ctx.emitter.add(L.Call(function, (*args, out.whole(), *params)))
 
 
-def _make(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) -> None:
+def _generator(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) -> None:
+    """Create or seed a generator."""
     function = f"rt.draws.{stmt.method}"
     if not stmt.targets:
         ctx.emitter.add(L.Call(function, tuple(params)))
@@ -48,6 +50,7 @@ def _make(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) -> None
 
 
 def _argument(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
+    """An argument of a call of the runtime: a materialised array, or a scalar."""
     if operand.type.ndim:
         return ctx.materialise(ctx.value(operand)).whole()
     return cast(ctx.scalar(operand), operand.type.dtype)

@@ -1,4 +1,4 @@
-"""Structured arrays: inactive data, read field by field."""
+"""Structured arrays.  They are never differentiated, and are read field by field."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..loop_ir import nodes as L
 
 @handles("field")
 def field(ctx: Context, stmt: nodes.Assign) -> Value:
+    """One field of a record or of an array of records, as a virtual value."""
     r = ctx.value(stmt.op.args[0])
     name, dtype = stmt.op.attrs["name"], stmt.target.type.dtype
 

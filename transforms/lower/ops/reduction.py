@@ -1,4 +1,8 @@
-"""Reductions: one nest per reduction, over whatever its operand computes."""
+"""Reductions and scans: one loop nest each, into which a virtual operand is fused.
+
+If the contiguous axis is reduced, each result has a scalar accumulator.  Otherwise the nest runs
+in memory order and accumulates in the result array.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,10 @@ Step = Callable[[Emitter, L.Expr, L.Expr], L.Expr]
 
 @record(frozen=True)
 class Fold:
-    """`step(em, accumulator, element)` gives the next accumulator; `start` None: begin with
-    the first element, of which there must be one."""
+    """A fold: `step(emitter, accumulator, element)` is the next accumulator of type `dtype`.
+
+    `start` is its initial value.  None means the first element, and the operand may not be empty.
+    """
 
     step: Step
     start: L.Expr | None
@@ -28,6 +34,7 @@ class Fold:
 
 
 def _fold(op: str, result: str, scalar: bool) -> Fold:
+    """The fold of a reduction to dtype `result`; `scalar` if the accumulator is a scalar."""
     if op in ("any", "all"):
         sign = "or" if op == "any" else "and"
         return Fold(
@@ -44,7 +51,7 @@ def _fold(op: str, result: str, scalar: bool) -> Fold:
         return Fold(
             lambda emitter, acc, e: larger(sign, emitter.let(cast(e, result)), acc), None, result
         )
-    # A long float32 sum in one accumulator would lose digits that NumPy's pairwise sum keeps.
+    # A long float32 sum in one accumulator would lose precision that NumPy's pairwise sum keeps.
     dtype = "float64" if result == "float32" and scalar else result
     sign, start = ("*", 1) if op == "prod" else ("+", 0)
     if result == "bool":
@@ -56,11 +63,13 @@ def _fold(op: str, result: str, scalar: bool) -> Fold:
 
 @handles("sum", "prod", "max", "min", "any", "all", "count_nonzero")
 def fold(ctx: Context, stmt: nodes.Assign) -> Value:
+    """A reduction by a fold over some axes."""
     x, axes, keepdims = _operand(ctx, stmt)
     return _reduce(ctx, stmt.op.name, stmt.target, x, axes, keepdims)
 
 
 def _operand(ctx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], bool]:
+    """The operand of a reduction, the reduced axes (not negative), and `keepdims`."""
     x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
     if axis is None:
@@ -83,7 +92,7 @@ def _reduce(
     keepdims: bool,
     finish: Callable[[L.Expr], L.Expr] = lambda e: e,
 ) -> Value:
-    """Folds `x` over `axes` into `target`'s shape; `finish` is applied to each result."""
+    """Reduce `x` over `axes` into `target`'s shape; `finish` is applied to each result."""
     emitter = ctx.emitter
     result = target.type.dtype
     kept = tuple(k for k in range(x.ndim) if k not in axes)
@@ -96,38 +105,38 @@ def _reduce(
     dest = ctx.dest(target, x.reads, sizes)
     dest = replace(dest, dims=dims)
 
-    def place(index: dict[int, L.Expr]) -> L.Index:
+    def dest_index(index: dict[int, L.Expr]) -> L.Index:
         if keepdims:
             return tuple(index[k] if k in index else L.ZERO for k in range(x.ndim))
         return tuple(index[k] for k in kept)
 
     if not kept or not axes or _innermost(x) in axes:
-        # The last axis is summed: one scalar accumulator per result.
+        # The contiguous axis is reduced: one scalar accumulator per result.
         f = _fold(op, result, True)
         with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
             acc = _accumulate(emitter, f, x, axes, at)
-            put(emitter, dest, place(at), cast(finish(acc), result))
+            put(emitter, dest, dest_index(at), cast(finish(acc), result))
         return dest
-    # The last axis is kept: go through memory in order, accumulating into the result.
+    # The contiguous axis is kept: iterate in memory order and accumulate in the result array.
     f = _fold(op, result, False)
     if f.start is None:
         first = x
         with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
             e = first.at(emitter, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
-            put(emitter, dest, place(at), cast(e, result))
+            put(emitter, dest, dest_index(at), cast(e, result))
     else:
         start = f.start
         fill(emitter, dest, lambda index: start)
     with emitter.nest(x.sizes) as index:
         at = {k: index[k] for k in kept}
-        here = dest.at(emitter, place(at))
+        here = dest.at(emitter, dest_index(at))
         element = x.at(emitter, index)
         if op == "sum":
-            put(emitter, dest, place(at), cast(element, result), add=True)
+            put(emitter, dest, dest_index(at), cast(element, result), add=True)
         else:
-            put(emitter, dest, place(at), f.step(emitter, here, element))
+            put(emitter, dest, dest_index(at), f.step(emitter, here, element))
     if finish(L.ZERO) != L.ZERO:
         with emitter.nest(dest.sizes) as index:
             put(emitter, dest, index, cast(finish(dest.at(emitter, index)), result))
@@ -135,14 +144,14 @@ def _reduce(
 
 
 def _innermost(x: Value) -> int:
-    """The axis along which neighbours lie in memory."""
+    """The axis that is contiguous in memory; the last one for a virtual value."""
     return x.memory.axes.index(x.ndim - 1) if x.memory is not None else x.ndim - 1
 
 
 def _accumulate(
     emitter: Emitter, f: Fold, x: Value, axes: tuple[int, ...], outer: dict[int, L.Expr]
 ) -> L.Expr:
-    """Folds over `axes` at a fixed index of the other axes."""
+    """Emit the fold over `axes` at the index `outer` of the other axes; the accumulator."""
     if f.start is None:
         first = x.at(emitter, tuple(outer.get(k, L.ZERO) for k in range(x.ndim)))
         acc = emitter.variable(cast(first, f.dtype), "acc")
@@ -158,6 +167,7 @@ def _accumulate(
 def _result_shape(
     x: Value, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
+    """The shape of `x` without `axes`, or with size 1 there."""
     sizes: list[L.Expr] = []
     dims: list[Dim] = []
     for k in range(x.ndim):
@@ -170,17 +180,19 @@ def _result_shape(
     return tuple(sizes), tuple(dims)
 
 
-_IDENTITY_NAMES = {"max": "maximum", "min": "minimum"}
+# NumPy's names of reductions without an identity, for error messages.
+_WITHOUT_IDENTITY = {"max": "maximum", "min": "minimum"}
 
 
 def _refuse_empty(ctx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -> None:
+    """Emit a check that none of the reduced axes is empty, unless that is proven."""
     empty: L.Expr = L.lit(False, "bool")
     for n, d in zip(sizes, dims, strict=True):
         if not ctx.ranges.nonnegative(d - 1):
             empty = L.either(empty, L.compare("==", n, L.ZERO))
-    if op in _IDENTITY_NAMES:
+    if op in _WITHOUT_IDENTITY:
         message = (
-            f"zero-size array to reduction operation {_IDENTITY_NAMES[op]} which has no identity"
+            f"zero-size array to reduction operation {_WITHOUT_IDENTITY[op]} which has no identity"
         )
     else:
         message = f"attempt to get {op} of an empty sequence"
@@ -191,10 +203,12 @@ def _refuse_empty(ctx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -
 
 
 def _count(ctx: Context, x: Value, axes: tuple[int, ...]) -> L.Expr:
+    """The number of elements that each result reduces."""
     return ctx.emitter.let(L.product(tuple(x.sizes[k] for k in axes)), "n")
 
 
 def _as_float64(x: Value) -> Value:
+    """`x` with its elements converted to float64."""
     return replace(
         x, at=lambda emitter, index: cast(x.at(emitter, index), "float64"), dtype="float64"
     )
@@ -202,9 +216,10 @@ def _as_float64(x: Value) -> Value:
 
 @handles("mean")
 def mean(ctx: Context, stmt: nodes.Assign) -> Value:
+    """The arithmetic mean over some axes."""
     x, axes, keepdims = _operand(ctx, stmt)
     n = _count(ctx, x, axes)
-    if kind(x.dtype) in "biu":  # whose sum may not fit in 64 bits
+    if kind(x.dtype) in "biu":  # an integer sum could overflow 64 bits
         x = _as_float64(x)
 
     def finish(acc: L.Expr) -> L.Expr:
@@ -215,7 +230,7 @@ def mean(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("var", "std")
 def var(ctx: Context, stmt: nodes.Assign) -> Value:
-    """In two passes: the mean, then the mean square of what is left."""
+    """The variance or standard deviation in two passes: the mean, then the squared deviations."""
     emitter, target = ctx.emitter, stmt.target
     x, axes, keepdims = _operand(ctx, stmt)
     x = ctx.cheap(x)
@@ -257,11 +272,12 @@ def _ddof(ddof: object) -> L.Expr:
     return L.lit(int(ddof))
 
 
-# ---------------------------------------------------------------- positions
+# ---------------------------------------------------------------- argmin and argmax
 
 
 @handles("argmax", "argmin")
 def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
+    """The position of the first extreme along the reduced axes, in C order."""
     emitter, target, op = ctx.emitter, stmt.target, stmt.op.name
     x, axes, keepdims = _operand(ctx, stmt)
     sign = ">" if op == "argmax" else "<"
@@ -281,7 +297,7 @@ def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
                 wanted = e if op == "argmax" else L.Un("not", e, "bool")
                 better = L.Bin("and", better, wanted, "bool")
             if kind(x.dtype) == "f":
-                # The first nan is the extreme.
+                # The first NaN is the extreme, as in NumPy.
                 nan, known = L.Bin("!=", e, e, "bool"), L.Bin("==", best, best, "bool")
                 better = L.Bin("or", better, L.Bin("and", nan, known, "bool"), "bool")
             with emitter.branch(better):
@@ -308,6 +324,7 @@ def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("cumsum", "cumprod")
 def scan(ctx: Context, stmt: nodes.Assign) -> Value:
+    """A cumulative sum or product along an axis, or over the flattened array."""
     emitter, target = ctx.emitter, stmt.target
     x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
@@ -343,7 +360,7 @@ def scan(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("unbroadcast")
 def unbroadcast(ctx: Context, stmt: nodes.Assign) -> Value:
-    """Sums g to the shape of `like`: the transpose of broadcasting."""
+    """Sum g to the shape of `like`: the transpose of broadcasting."""
     emitter, target = ctx.emitter, stmt.target
     g, like = ctx.ready(stmt.op.args[0]), ctx.ready(stmt.op.args[1])
     lead = g.ndim - like.ndim
@@ -364,6 +381,6 @@ def unbroadcast(ctx: Context, stmt: nodes.Assign) -> Value:
     dest = replace(ctx.dest(target, reads, like.sizes), dims=like.dims)
     fill(emitter, dest, lambda index: L.Lit(0, dest.dtype))
     with emitter.nest(g.sizes) as index:
-        place = project(ctx.facts, dest, g.sizes, g.dims, index)
-        put(emitter, dest, place, cast(g.at(emitter, index), dest.dtype), add=True)
+        dest_index = project(ctx.facts, dest, g.sizes, g.dims, index)
+        put(emitter, dest, dest_index, cast(g.at(emitter, index), dest.dtype), add=True)
     return dest

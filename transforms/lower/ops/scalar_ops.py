@@ -1,8 +1,8 @@
 """Elementwise operations as scalar expressions, one element at a time.
 
-`element(em, op, args, compute, result)` takes expressions for one element of each operand
-and gives the result's; operands are converted to NumPy's compute dtype first, because Numba
-and Python would promote differently.
+`element(emitter, op, args, compute, result)` takes the expressions of one element of each operand
+and returns that of the result.  Operands are first converted to NumPy's compute dtype, because
+the promotion rules of Numba and Python differ from NumPy's.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _COMPARE = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
     "equal": "==", "not_equal": "!=",
 }  # fmt: skip
-_HOLDS: dict[str, Callable[[int, int], bool]] = {
+# Comparisons, evaluated at compile time.
+_COMPARE_CONSTANTS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-# Scalar functions that Numba has under NumPy's name, with NumPy's meaning.
+# Scalar functions that Numba provides under NumPy's name, with NumPy's semantics.
 _NUMPY = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan",
     "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
@@ -39,7 +40,7 @@ _NUMPY = {
     "gcd", "lcm", "spacing", "reciprocal", "fabs",
 }  # fmt: skip
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
-# Operations that give an element as it is, in the result's dtype.
+# Operations that return the element unchanged, converted to the result's dtype.
 CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient"}
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {
@@ -48,7 +49,7 @@ _RUNTIME = {
     "polygamma", "beta", "betaln", "jv", "iv", "ive",
 }  # fmt: skip
 
-# Work per element, roughly in additions; what is absent costs 8.
+# Cost per element, roughly in units of one addition.  Operations that are not listed cost 8.
 _COSTS = {
     **dict.fromkeys((*_ARITHMETIC, *_BITS, *_SHIFTS, *_COMPARE), 1),
     **dict.fromkeys(
@@ -62,6 +63,7 @@ _COSTS = {
 
 
 def cost_of(op: str) -> int:
+    """The estimated cost of an elementwise operation per element."""
     return _COSTS.get(op, 8)
 
 
@@ -73,10 +75,11 @@ def element(
     result: str,
     attrs: dict[str, Any] | None = None,
 ) -> L.Expr:
+    """One element of the result of `op`, computed in dtype `compute`, in dtype `result`."""
     if op == "where":
         cond, x, y = args
         x, y = cast(x, result), cast(y, result)
-        # Both sides are computed first, so that the choice is free of loads and vectorises.
+        # Both operands are evaluated first, so that the select contains no loads and vectorises.
         return L.select(cast(cond, "bool"), emitter.let(x), emitter.let(y))
     if op in CONVERSIONS or op == "positive":
         return cast(args[0], result)
@@ -87,7 +90,7 @@ def element(
     if op in _ARITHMETIC:
         return _arithmetic(_ARITHMETIC[op], xs, compute)
     if op in _COMPARE:
-        if _differ_in_sign(args):
+        if _mixes_signedness(args):
             return _compare_exactly(emitter, _COMPARE[op], args)
         return L.Bin(_COMPARE[op], xs[0], xs[1], "bool")
     if op in _BITS:
@@ -117,6 +120,7 @@ def element(
 
 
 def _call(function: str, xs: list[L.Expr], result: str) -> L.Expr:
+    """A call of a scalar function, converted to the result's dtype."""
     call = L.Apply(function, tuple(xs), result)
     if function.startswith("rt.") and result == "float32":
         return L.Cast(call, result)
@@ -124,6 +128,7 @@ def _call(function: str, xs: list[L.Expr], result: str) -> L.Expr:
 
 
 def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
+    """A binary arithmetic operation; int64 operations are constant-folded."""
     x, y = xs
     if dtype == "bool":
         return L.Bin({"+": "or", "*": "and"}[sign], x, y, "bool")
@@ -137,16 +142,20 @@ def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
     return fit(L.Bin(sign, x, y, dtype), dtype)
 
 
-def _differ_in_sign(args: list[L.Expr]) -> bool:
-    """Whether a signed integer is compared with a uint64: no dtype holds both."""
+def _mixes_signedness(args: list[L.Expr]) -> bool:
+    """True if a signed integer is compared with a uint64: no integer dtype holds both."""
     x, y = (a.dtype for a in args)
     return x == "uint64" and kind(y) == "i" or y == "uint64" and kind(x) == "i"
 
 
 def _compare_exactly(emitter: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
+    """The exact comparison of a signed integer with a uint64.
+
+    A negative integer is below every uint64.  Any other is compared as uint64.
+    """
     signed = 0 if kind(args[0].dtype) == "i" else 1
     s = emitter.let(cast(args[signed], "int64"))
-    below = _HOLDS[sign](*((-1, 0) if signed == 0 else (0, -1)))
+    below = _COMPARE_CONSTANTS[sign](*((-1, 0) if signed == 0 else (0, -1)))
     if isinstance(s, L.Lit) and s.value < 0:
         return L.Lit(below, "bool")
     both = list(args)
@@ -158,10 +167,11 @@ def _compare_exactly(emitter: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
     return L.Bin("or" if below else "and", negative, holds, "bool")
 
 
-# ---------------------------------------------------------------- the special ones
+# ---------------------------------------------------------------- operations with special cases
 
 
 def _negative(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """-x; a literal is folded."""
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
         return L.Lit(_literal(-x.value, compute), compute)
@@ -169,6 +179,7 @@ def _negative(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -
 
 
 def _absolute(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """abs(x); x itself for unsigned integers and bools."""
     x = cast(args[0], compute)
     return x if kind(compute) in "ub" else fit(L.Apply("abs", (x,), result), result)
 
@@ -179,15 +190,16 @@ def _square(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> 
 
 
 def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """x ** n; strength-reduced to products and a square root for small constant exponents."""
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
         x = emitter.let(cast(x, compute))
-        return fit(_whole_power(x, int(n.value.real), compute), compute)
+        return fit(_repeated_product(x, int(n.value.real), compute), compute)
     x, n = cast(x, compute), cast(n, compute)
-    if kind(compute) == "f" and isinstance(n, L.Lit) and _is_short(n.value):
-        return _short_power(emitter, emitter.let(x), float(n.value), compute)
+    if kind(compute) == "f" and isinstance(n, L.Lit) and _is_cheap_power(n.value):
+        return _cheap_power(emitter, emitter.let(x), float(n.value), compute)
     if kind(compute) in "fc":
-        # Under CPython two Python floats would raise where NumPy gives nan or inf.
+        # In CPython, `**` of two Python floats raises where NumPy returns nan or inf.
         if isinstance(x, L.Lit):
             return L.Apply("np.power", (x, n), compute)
         return L.Bin("**", x, n, compute)
@@ -198,42 +210,53 @@ def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L
     return fit(L.Apply("rt.natural_power", (x, n), compute), compute)
 
 
-def _whole_power(x: L.Expr, n: int, dtype: str) -> L.Expr:
+def _repeated_product(x: L.Expr, n: int, dtype: str) -> L.Expr:
+    """x * x * … with n factors."""
     out = x
     for _ in range(n - 1):
         out = L.Bin("*", out, x, dtype)
     return out
 
 
-def _is_short(n: float) -> bool:
-    """Whether a power is a few products and a root, which loops compute several of at once."""
+def _is_cheap_power(n: float) -> bool:
+    """True if x ** n is a few products and at most one square root, which vectorise.
+
+    That is so for multiples of 1/2 up to 4 in magnitude, and for integers up to 16.
+    """
     return 0 < abs(n) <= 4 and 2 * n == int(2 * n) or abs(n) <= 16 and n == int(n) != 0
 
 
-def _short_power(emitter: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
+def _cheap_power(emitter: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
+    """x ** n as products, a square root for a half-integer n, and a division for a negative n."""
     if abs(n) > 4:
-        out: L.Expr | None = _squared_up(emitter, x, int(abs(n)), dtype)
+        out: L.Expr | None = _binary_power(emitter, x, int(abs(n)), dtype)
     else:
-        out = _whole_power(x, int(abs(n)), dtype) if abs(n) >= 1 else None
+        out = _repeated_product(x, int(abs(n)), dtype) if abs(n) >= 1 else None
     if abs(n) != int(abs(n)):
         root = L.Apply("np.sqrt", (x,), dtype)
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
     out = L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
-    # x**0.5 is a root in NumPy, too.
-    return out if n in (int(n), 0.5) else _unsigned(x, n, out, dtype)
+    # NumPy computes x**0.5 as a square root, too, so it needs no correction.
+    return out if n in (int(n), 0.5) else _fix_half_power(x, n, out, dtype)
 
 
-def _unsigned(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
-    """A power with a half, from one by a root: that has a sign at -0.0, and is none at -inf."""
-    if int(n) % 2 == 0:  # else there are two signs
+def _fix_half_power(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
+    """A half-integer power, corrected from `out`, which was computed with a square root.
+
+    The square root has a sign at -0.0, and is nan at -inf.  pow has neither.
+    """
+    if int(n) % 2 == 0:  # for odd int(n), the signs of both factors cancel
         out = L.Apply("abs", (out,), dtype)
     infinite = L.compare("==", x, L.Lit(-math.inf, dtype))
     return L.Select(infinite, L.Lit(math.inf if n > 0 else 0.0, dtype), out, dtype)
 
 
-def _squared_up(emitter: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
-    """By squares of squares: no part of it is larger or smaller than the whole."""
+def _binary_power(emitter: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
+    """x ** n by binary exponentiation.
+
+    No intermediate result overflows or underflows unless x ** n does.
+    """
     out: L.Expr | None = None
     while True:
         if n % 2:
@@ -246,7 +269,7 @@ def _squared_up(emitter: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
 
 
 def _part(function: str) -> Callable[..., L.Expr]:
-    """The parts of a complex number, and its conjugate."""
+    """An operation on a complex scalar: its real or imaginary part, or its conjugate."""
 
     def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         return L.Apply(function, (cast(args[0], compute),), result)
@@ -255,6 +278,8 @@ def _part(function: str) -> Callable[..., L.Expr]:
 
 
 def _extreme(sign: str) -> Callable[..., L.Expr]:
+    """maximum (`>=`) and minimum (`<=`): NaN propagates."""
+
     def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         x, y = (emitter.let(cast(a, compute)) for a in args)
         return larger(sign, x, y)
@@ -263,15 +288,15 @@ def _extreme(sign: str) -> Callable[..., L.Expr]:
 
 
 def larger(sign: str, x: L.Expr, y: L.Expr) -> L.Expr:
-    """x if `x sign y` else y; a nan wins, as in NumPy."""
+    """x if `x sign y` else y; NaN propagates, as in NumPy's maximum and minimum."""
     take = L.Bin(sign, x, y, "bool")
     if kind(x.dtype) == "f" and not isinstance(x, L.Lit):
         take = L.Bin("or", take, L.Bin("!=", x, x, "bool"), "bool")
     return L.Select(take, x, y, x.dtype)
 
 
-def _extreme_number(sign: str) -> Callable[..., L.Expr]:
-    """fmax and fmin: a nan loses."""
+def _extreme_ignoring_nan(sign: str) -> Callable[..., L.Expr]:
+    """fmax (`>=`) and fmin (`<=`): a NaN operand is ignored."""
 
     def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         x, y = (emitter.let(cast(a, compute)) for a in args)
@@ -284,17 +309,21 @@ def _extreme_number(sign: str) -> Callable[..., L.Expr]:
 
 
 def _clip(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """minimum(maximum(x, low), high)"""
     low = emitter.let(_extreme(">=")(emitter, args[:2], compute, result))
     return _extreme("<=")(emitter, [low, args[2]], compute, result)
 
 
 def _strong_mul(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """g * p, but 0 where g is 0, even if p is inf or nan."""
     g, p = (emitter.let(cast(a, compute)) for a in args)
     zero = L.Lit(0, compute)
     return L.Select(L.Bin("==", g, zero, "bool"), zero, L.Bin("*", g, p, compute), compute)
 
 
 def _logical(sign: str) -> Callable[..., L.Expr]:
+    """A logical operation on the truth values of both operands."""
+
     def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         x, y = (cast(a, "bool") for a in args)
         return L.Bin(sign, x, y, "bool")
@@ -307,6 +336,7 @@ def _not(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.E
 
 
 def _invert(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    """~x; for bools the logical negation."""
     if compute == "bool":
         return _not(emitter, args, compute, result)
     return fit(L.Un("~", cast(args[0], compute), compute), compute)
@@ -323,8 +353,8 @@ _SPECIAL: dict[str, Callable[..., L.Expr]] = {
     "imag": _part("np.imag"),
     "maximum": _extreme(">="),
     "minimum": _extreme("<="),
-    "fmax": _extreme_number(">="),
-    "fmin": _extreme_number("<="),
+    "fmax": _extreme_ignoring_nan(">="),
+    "fmin": _extreme_ignoring_nan("<="),
     "clip": _clip,
     "clip_low": _extreme(">="),
     "clip_high": _extreme("<="),

@@ -1,6 +1,7 @@
-"""Stacks: `list_new`, `Push` and `pop`, for numbers, arrays and whole lists.
+"""Stacks: `list_new`, `Push` and `pop`, with scalars, arrays or lists as elements.
 
-A stack of lists is several stacks of vectors, one per buffer that makes up a list.
+A stack of lists is lowered to several stacks of vectors, one per buffer of a list
+(`lists.py`).
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ from ...ir.record import record, replace
 from ..build.context import Context, handles
 from ..build.lazy_array import Value, buffer_value
 from ..loop_ir import nodes as L
-from .lists import DONE, new_list, parts_of, pop, push
+from .lists import ALREADY_BOUND, new_list, parts_of, pop, push
 
 
 @record(frozen=True)
 class _Buffer:
-    """One buffer of the lists on a stack: the stack that keeps it."""
+    """The stack of vectors that holds one buffer (`role`: data, begins or sizes) of the lists."""
 
     stack: nodes.Var
     role: str
 
 
 def _buffers(ctx: Context, stack: nodes.Var) -> list[_Buffer]:
+    """The stacks of vectors that make up a stack of lists."""
     assert isinstance(stack.type, nodes.ListOf)
     inner = stack.type.elem
     assert isinstance(inner, nodes.ListOf)
@@ -43,20 +45,23 @@ def _buffers(ctx: Context, stack: nodes.Var) -> list[_Buffer]:
 
 
 def _nested(stack: nodes.Operand) -> bool:
+    """True if the elements of the stack are lists."""
     return isinstance(stack.type, nodes.ListOf) and isinstance(stack.type.elem, nodes.ListOf)
 
 
 @handles("list_new")
 def start(ctx: Context, stmt: nodes.Assign) -> Value:
+    """Create an empty list or stack."""
     if _nested(stmt.target):
         for b in _buffers(ctx, stmt.target):
             new_list(ctx, b.stack)
     else:
         new_list(ctx, stmt.target)
-    return DONE
+    return ALREADY_BOUND
 
 
 def push_statement(ctx: Context, stmt: nodes.Push) -> None:
+    """Lower a push."""
     if not _nested(stmt.stack):
         push(ctx, stmt.stack, ctx.ready(stmt.value))
         return
@@ -74,6 +79,7 @@ def push_statement(ctx: Context, stmt: nodes.Push) -> None:
 
 @handles("pop")
 def pop_statement(ctx: Context, stmt: nodes.Assign) -> Value:
+    """Lower a pop.  A popped list is copied to the variables of the target."""
     (stack,) = stmt.op.args
     if not _nested(stack):
         return pop(ctx, stack)
@@ -90,4 +96,4 @@ def pop_statement(ctx: Context, stmt: nodes.Assign) -> Value:
     emitter.add(L.Let(p.count.name, sizes["begins" if p.rank is not None else "data"]))
     if p.rank is not None:
         emitter.add(L.Let(p.used.name, sizes["data"]))
-    return DONE
+    return ALREADY_BOUND

@@ -1,13 +1,13 @@
-"""Products of a view, such as the windows of an image, with a matrix, without a copy of the view.
+"""Matrix products with a strided view, such as the windows of an image, without copying the view.
 
     for i in range(samples):
         rt.gemm_at(x[i], rows, columns, kernel, False, out[i])
 
-Where element (r, c) of such a matrix lies is the sum of two numbers, one for its row and one for
-its column: `x[i, 2 * h + k, w + l, c]` is a matrix with rows (h, w) and columns (k, l, c).  Two
-short tables hold these numbers.  The first axis of the rows, or else of the columns, is a loop
-around the product where it is the first of the array in memory, too: tables are shorter for it,
-and what they lead to stays in the cache.
+The offset of element (r, c) of such a matrix is the sum of a row offset and a column offset:
+`x[i, 2 * h + k, w + l, c]` is a matrix with rows (h, w) and columns (k, l, c).  Two short offset
+tables hold them, as in an implicit im2col.  The first axis of the rows, or else of the columns,
+becomes a loop around the product if it is also the first axis of the array in memory.  The tables
+are then shorter, and the elements of one iteration stay in the cache.
 """
 
 from __future__ import annotations
@@ -22,28 +22,36 @@ from ..build.lazy_array import Value, fill, put
 from ..loop_ir import nodes as L
 from .view import joined, transpose
 
-# Sums of so few products are not what BLAS is made for.
-FEW = 32
+# Maximum length of a sum of products that is read in place although BLAS could read the operand:
+# BLAS is inefficient for such short sums.
+MAX_SHORT_SUM = 32
 FLOATS = ("float32", "float64")
 
 
 @record(frozen=True)
-class Places:
-    """Where the elements of a view lie in a contiguous buffer: the index of each axis of the
-    buffer as a function of the view's index."""
+class ViewAccess:
+    """The access function of a view of a contiguous buffer.
+
+    `axes` holds the index along each axis of the buffer as an affine function of the view's index.
+    """
 
     buffer: str
     axes: tuple[Affine, ...]
 
     def begins_with(self, axis: int) -> bool:
-        """Whether this axis of the view is the first of the buffer, and nothing else."""
+        """True if this axis of the view has stride 1 along the first axis of the buffer.
+
+        The first axis of the buffer then depends on no other axis of the view, and the axis
+        indexes no other axis of the buffer.
+        """
         first, *rest = self.axes
         others = [s for k, s in enumerate(first.steps) if k != axis]
         others += [a.steps[axis] for a in rest]
         return L.is_lit(first.steps[axis], 1) and all(L.is_lit(s, 0) for s in others)
 
 
-def places(ctx: Context, v: Value) -> Places | None:
+def places(ctx: Context, v: Value) -> ViewAccess | None:
+    """The access function of `v`; None unless it is an affine view of a contiguous buffer."""
     found = element(ctx.emitter, v)
     if found is None:
         return None
@@ -52,33 +60,44 @@ def places(ctx: Context, v: Value) -> Places | None:
         return None
     axes = [affine(i, names) for i in load.index]
     known = tuple(a for a in axes if a is not None)
-    return Places(load.buffer, known) if known and len(known) == len(axes) else None
+    return ViewAccess(load.buffer, known) if known and len(known) == len(axes) else None
 
 
 def gains(ctx: Context, view: Value, right: Value, k: int, dtype: str) -> bool:
-    """Whether `view`, whose last `k` axes are summed over, is better read from where it lies: it
-    would have to be copied, or the sums are short."""
+    """True if reading `view`, whose last `k` axes are summed over, in place is profitable.
+
+    That is so if it would have to be copied otherwise, or if the sums are short.
+    """
     if dtype not in FLOATS or not view.dtype == right.dtype == dtype:
         return False
     if view.memory is None:
         return True
     summed = [ctx.facts.canonical(d) for d in view.dims[view.ndim - k :]]
-    few = all(d.is_const for d in summed) and math.prod(d.const for d in summed) <= FEW
-    return view.is_buffer and few
+    short = all(d.is_const for d in summed) and math.prod(d.const for d in summed) <= MAX_SHORT_SUM
+    return view.is_buffer and short
 
 
 def multiply(
-    ctx: Context, view: Value, where: Places, right: Value, k: int, dest: Value, add: bool = False
+    ctx: Context,
+    view: Value,
+    where: ViewAccess,
+    right: Value,
+    k: int,
+    dest: Value,
+    add: bool = False,
 ) -> None:
-    """dest = view @ right, or dest += view @ right, over the last `k` axes of `view` and the first
-    of `right`; `dest` lies in memory."""
+    """Emit dest = view @ right, or dest += view @ right.
+
+    The sums run over the last `k` axes of `view` and the first `k` of `right`.  `dest` lies in
+    memory.
+    """
     _Product(ctx, view, where, right, k).write(dest, add)
 
 
 def add_to(
-    ctx: Context, view: Value, where: Places, right: Value, k: int, dest: Value
+    ctx: Context, view: Value, where: ViewAccess, right: Value, k: int, dest: Value
 ) -> None:  # fmt: skip
-    """dest += view @ right, wherever the elements of `dest` lie."""
+    """Emit dest += view @ right, where `dest` may itself be a view."""
     product = _Product(ctx, view, where, right, k)
     if dest.is_buffer:
         product.write(dest, add=True)
@@ -87,18 +106,22 @@ def add_to(
 
 
 class _Product:
-    """A product of a view of `m` axes of rows and `k` of sums with `right`, of `k` and `n` axes.
-    `loop` is the axis of the view that is a loop around it, if one is."""
+    """A product of a view, with `m` row axes and `k` summed axes, and `right`, with `k` and `n`.
 
-    def __init__(self, ctx: Context, view: Value, where: Places, right: Value, k: int) -> None:
+    `loop` is the axis of the view that becomes a loop around the product, or None.  `by_rows` and
+    `by_sums` tell whether it is a row axis or a summed axis.
+    """
+
+    def __init__(self, ctx: Context, view: Value, where: ViewAccess, right: Value, k: int) -> None:
         m, n = view.ndim - k, right.ndim - k
-        # In the order in which the sums go through `right` in memory; for a view all are alike.
+        # Order the summed axes as they lie in `right` in memory.  For the view, read through a
+        # table, the order is irrelevant.
         if right.memory is not None:
             order = sorted(range(k), key=right.memory.axes.__getitem__)
             view = transpose(view, (*range(m), *(m + a for a in order)))
             right = transpose(right, (*order, *range(k, k + n)))
             where = replace(where, axes=tuple(_reordered(a, m, order) for a in where.axes))
-        loops = (a for a, few in ((0, m), (m, k)) if few > 1 and where.begins_with(a))
+        loops = (a for a, count in ((0, m), (m, k)) if count > 1 and where.begins_with(a))
         self.loop = next(loops, None)
         self.by_rows, self.by_sums = self.loop == 0, self.loop == m
         self.ctx, self.view, self.where, self.m, self.k, self.n = ctx, view, where, m, k, n
@@ -110,15 +133,15 @@ class _Product:
         self.right = joined(ctx, right, (1, k - 1, n) if self.by_sums else (k, n))
 
     def write(self, dest: Value, add: bool) -> None:
-        """To an array in memory."""
+        """Write the product to an array in memory, or add it."""
         if self.by_sums and not add:
             fill(self.ctx.emitter, dest, lambda index: L.Lit(0, dest.dtype))
         c = joined(self.ctx, dest, (1, self.m - 1, self.n) if self.by_rows else (self.m, self.n))
-        with self._rounds() as index:
+        with self._outer_loop() as index:
             self._call(index, c, index if self.by_rows else (), add or self.by_sums)
 
     def spread(self, dest: Value) -> None:
-        """Added to an array that is itself a view, by way of one that holds a round of the loop."""
+        """Add the product to a view, through a buffer that holds one iteration of the loop."""
         ctx, emitter = self.ctx, self.ctx.emitter
         first = 1 if self.by_rows else 0
         part = ctx.allocate(
@@ -127,7 +150,7 @@ class _Product:
         c = joined(ctx, part, (self.m - first, self.n))
         if self.by_sums:
             fill(emitter, part, lambda index: L.Lit(0, dest.dtype))
-        with self._rounds() as index:
+        with self._outer_loop() as index:
             self._call(index, c, (), self.by_sums)
             if self.by_rows:
                 self._add(part, dest, index)
@@ -135,23 +158,28 @@ class _Product:
             self._add(part, dest, ())
 
     def _add(self, part: Value, dest: Value, lead: L.Index) -> None:
+        """Add `part` to the sub-array of `dest` at the leading index `lead`."""
         with self.ctx.emitter.nest(part.sizes) as index:
             put(self.ctx.emitter, dest, (*lead, *index), part.at(self.ctx.emitter, index), add=True)
 
-    def _rounds(self) -> AbstractContextManager[L.Index]:
+    def _outer_loop(self) -> AbstractContextManager[L.Index]:
+        """The loop around the product; yields its index, () if there is no loop."""
         return self.ctx.emitter.nest(() if self.loop is None else (self.view.sizes[self.loop],))
 
-    def _call(self, index: L.Index, c: Value, place: L.Index, add: bool) -> None:
+    def _call(self, index: L.Index, c: Value, dest_index: L.Index, add: bool) -> None:
+        """Emit the call of the runtime for one iteration of the loop."""
         assert self.right.memory is not None and c.memory is not None
         start = self.where.axes[0].start
         a = L.Part(self.where.buffer, tuple(L.add(i, start) for i in index))
         b = L.Part(self.right.memory.name, index if self.by_sums else ())
-        out = L.Part(c.memory.name, place)
+        out = L.Part(c.memory.name, dest_index)
         self.ctx.emitter.add(L.Call("rt.gemm_at", (a, *self.tables, b, L.lit(add, "bool"), out)))
 
     def _table(self, name: str, axes: list[int]) -> L.Part:
-        """Where the axes of rows, or columns, together lead to, in C order.  What all elements have
-        in common counts for the rows."""
+        """The offset table over the row axes, or over the column axes, in C order.
+
+        The constant offset that all elements share belongs to the row table.
+        """
         ctx, emitter = self.ctx, self.ctx.emitter
         sizes = tuple(self.view.sizes[a] for a in axes)
         table = ctx.allocate(
@@ -160,17 +188,18 @@ class _Product:
         with emitter.nest(sizes) as index:
             at = dict(zip(axes, index, strict=True))
             full = tuple(at.get(a, L.ZERO) for a in range(self.view.ndim))
-            place: L.Expr = L.ZERO
+            offset: L.Expr = L.ZERO
             for axis, a in enumerate(self.where.axes):
                 common = name == "rows" and not (axis == 0 and self.loop is not None)
                 here = replace(a, start=a.start if common else L.ZERO).at(full)
-                place = L.add(L.mul(place, ctx.size_of_buffer(self.where.buffer, axis)), here)
+                offset = L.add(L.mul(offset, ctx.size_of_buffer(self.where.buffer, axis)), here)
             flat: L.Expr = L.ZERO
             for i, size in zip(index, sizes, strict=True):
                 flat = L.add(L.mul(flat, size), i)
-            put(emitter, table, (flat,), place)
+            put(emitter, table, (flat,), offset)
         return table.whole()
 
 
 def _reordered(a: Affine, m: int, order: list[int]) -> Affine:
+    """`a` with the steps of the summed axes, which follow the `m` row axes, permuted."""
     return replace(a, steps=(*a.steps[:m], *(a.steps[m + k] for k in order)))

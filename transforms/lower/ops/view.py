@@ -1,4 +1,7 @@
-"""Views: the same elements under other indices.  They are never computed, only looked through."""
+"""Views: index maps onto the elements of another array.
+
+No elements are copied, except where a reshape or a broadcast materialises a virtual operand.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,13 @@ from .indexing import view
 
 
 def transpose(x: Value, axes: tuple[int, ...]) -> Value:
+    """x with permuted axes: axis k of the result is axis `axes[k]` of x."""
+
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        place: list[L.Expr] = [L.ZERO] * x.ndim
+        source_index: list[L.Expr] = [L.ZERO] * x.ndim
         for k, axis in enumerate(axes):
-            place[axis] = index[k]
-        return x.at(emitter, tuple(place))
+            source_index[axis] = index[k]
+        return x.at(emitter, tuple(source_index))
 
     memory = x.memory
     if memory is not None:
@@ -34,6 +39,7 @@ def transpose(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
+    """x with new axes of size 1 at the positions `axes` of the result."""
     rank = x.ndim + len(axes)
     kept = [k for k in range(rank) if k not in axes]
     sizes: list[L.Expr] = [L.ONE] * rank
@@ -48,13 +54,14 @@ def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
+    """x without the axes `axes`, which have size 1."""
     kept = [k for k in range(x.ndim) if k not in axes]
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        place: list[L.Expr] = [L.ZERO] * x.ndim
+        source_index: list[L.Expr] = [L.ZERO] * x.ndim
         for k, axis in enumerate(kept):
-            place[axis] = index[k]
-        return x.at(emitter, tuple(place))
+            source_index[axis] = index[k]
+        return x.at(emitter, tuple(source_index))
 
     sizes = tuple(x.sizes[k] for k in kept)
     return Value(x.dtype, sizes, tuple(x.dims[k] for k in kept), at, x.reads, x.cost)
@@ -66,9 +73,11 @@ def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
 def reshape(
     ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...], into: bool = False
 ) -> Value:
-    """x in another shape of as many elements.  `into`: the result is to be written to, so it
-    must share x's memory."""
-    moved = _ones_moved(ctx, x, sizes, dims)
+    """x in another shape with the same number of elements.
+
+    With `into`, the result is to be written to, so it must share x's memory.
+    """
+    moved = _as_unit_axis_change(ctx, x, sizes, dims)
     if moved is not None:
         return moved
     if not x.is_buffer:
@@ -84,10 +93,10 @@ def reshape(
     return replace(buffer_value(name, x.dtype, dims, x.reads), sizes=sizes)
 
 
-def _ones_moved(
+def _as_unit_axis_change(
     ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
 ) -> Value | None:
-    """Where only axes of size 1 come and go, an index map."""
+    """The reshape as an index map, if it only adds or removes axes of size 1; else None."""
     one = Dim.of(1)
     old = [k for k in range(x.ndim) if ctx.facts.canonical(x.dims[k]) != one]
     new = [k for k in range(len(dims)) if ctx.facts.canonical(dims[k]) != one]
@@ -97,17 +106,17 @@ def _ones_moved(
         return None
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        place: list[L.Expr] = [L.ZERO] * x.ndim
+        source_index: list[L.Expr] = [L.ZERO] * x.ndim
         for p, q in zip(old, new, strict=True):
-            place[p] = index[q]
-        return x.at(emitter, tuple(place))
+            source_index[p] = index[q]
+        return x.at(emitter, tuple(source_index))
 
     memory = x.memory if len(old) == x.ndim == len(dims) else None
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory)
 
 
 def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
-    """The general map: the position in C order, taken apart again."""
+    """The general reshape as an index map: linearise the index, then delinearise it by division."""
     sizes = tuple(ctx.emitter.let(s, "n") for s in sizes)
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
@@ -115,18 +124,18 @@ def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[
         for i, n in zip(index, sizes, strict=True):
             flat = L.add(L.mul(flat, n), i)
         flat = emitter.let(flat, "at")
-        place: list[L.Expr] = []
+        source_index: list[L.Expr] = []
         for n in reversed(x.sizes[1:]):
-            place.append(L.Bin("%", flat, n, "int64"))
+            source_index.append(L.Bin("%", flat, n, "int64"))
             flat = emitter.let(L.Bin("//", flat, n, "int64"), "at")
-        place.append(flat)
-        return x.at(emitter, tuple(reversed(place)) if x.ndim else ())
+        source_index.append(flat)
+        return x.at(emitter, tuple(reversed(source_index)) if x.ndim else ())
 
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8)
 
 
 def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
-    """`v` with neighbouring axes made one: `groups` are how many each."""
+    """`v` with adjacent axes collapsed: `groups[k]` axes become axis k."""
     if all(g == 1 for g in groups):
         return v
     *batch, m, n = groups
@@ -135,7 +144,7 @@ def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
     if v.memory is not None and v.memory.contiguous and not v.memory.straight:
         straight = transpose(v, back)
         if straight.is_buffer:
-            # The matrix lies in memory with its axes exchanged, which gemm can read.
+            # The matrix is transposed in memory, which gemm can read.
             return transpose(joined(ctx, straight, (*batch, n, m)), (*range(b), b + 1, b))
     sizes: list[L.Expr] = []
     dims: list[Dim] = []
@@ -153,11 +162,11 @@ def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
     return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
 
 
-# ---------------------------------------------------------------- paths
+# ---------------------------------------------------------------- access paths of updates
 
 
 def follow(ctx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Operand]) -> Value:
-    """The region of x that an update's path selects."""
+    """The region of x that an update's access path selects."""
     for step in path:
         kind, what = step[0], step[1]
         if kind == "index":
@@ -199,8 +208,10 @@ def _squeeze(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("roll")
 def _roll(ctx: Context, stmt: nodes.Assign) -> Value:
-    """Elements are read where they were: `lower/loops/split_wraparound.py` cuts the loops that
-    do."""
+    """`np.roll`, as an index map modulo the size of the axis.
+
+    `lower/loops/split_wraparound.py` splits loops over it at the wraparound.
+    """
     x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs["axis"]
     shift: L.Expr = L.lit(stmt.op.attrs["shift"])
@@ -238,6 +249,7 @@ def _broadcast_like(ctx: Context, stmt: nodes.Assign) -> Value:
 
 
 def _spread(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
+    """x broadcast to a shape; materialised first if elements would be computed repeatedly."""
     if not same_shape(ctx.facts, x, sizes, dims):
         x = ctx.cheap(x)
     return spread(ctx.facts, x, sizes, dims)
@@ -245,5 +257,6 @@ def _spread(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, 
 
 @handles("shape")
 def _shape(ctx: Context, stmt: nodes.Assign) -> Value:
+    """The size of one axis."""
     x = ctx.value(stmt.op.args[0])
     return scalar_value(x.sizes[stmt.op.attrs["axis"]], x.reads)

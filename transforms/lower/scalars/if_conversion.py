@@ -1,4 +1,4 @@
-"""A branch that only says which of two numbers some are becomes choices, on loop-level IR.
+"""If-conversion: a branch that only selects scalars becomes selects, on loop-level IR.
 
     if c:                               h = 0.0 if c else g
         h = 0.0                         k = g if c else 0.0
@@ -9,8 +9,9 @@
         x[i] += g * y[i]
     g = h
 
-The adjoint of `if v < m: m = v` is such a branch.  Loops around it can be one then, and which
-of the numbers is zero, and when, is seen (`lower/sparsity/skip_zero_updates.py`).
+The adjoint of `if v < m: m = v` is such a branch.  Without the branch, the loops before and after
+it can be fused.  The selects also show which of the scalars is zero, and under which condition
+(`lower/sparsity/skip_zero_updates.py`).
 """
 
 from __future__ import annotations
@@ -25,37 +26,42 @@ Values = dict[str, L.Expr]
 
 
 def if_convert(body: list[L.Stmt], params: Iterable[str], new_name: Callable[[str], str]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     if any(isinstance(s, L.If) for s in L.walk(body)):
         _block(body, {*params}, new_name)
 
 
 def _block(block: list[L.Stmt], bound: set[str], new_name: Callable[[str], str]) -> None:
-    """`bound` are the variables that have a value."""
+    """Convert the branches of a block in place.  `bound` are the variables assigned before it."""
     position = 0
     while position < len(block):
         stmt = block[position]
-        lets = _choices(stmt, bound) if isinstance(stmt, L.If) else None
+        lets = _selects(stmt, bound) if isinstance(stmt, L.If) else None
         if lets is not None:
             block[position : position + 1] = lets
             for k in range(len(lets)):
-                _own_name(block, position + k, new_name)
+                _split_live_range(block, position + k, new_name)
             position += len(lets)
             bound.update(let.name for let in lets)
             continue
         for inner in L.blocks_of(stmt):
-            own = {stmt.var} if isinstance(stmt, L.Loop) else set()
-            _block(inner, bound | own, new_name)
+            counter = {stmt.var} if isinstance(stmt, L.Loop) else set()
+            _block(inner, bound | counter, new_name)
         if not isinstance(stmt, L.Loop):
             bound.update(defs(stmt))
         position += 1
 
 
-def _choices(branch: L.If, bound: set[str]) -> list[L.Let] | None:
-    """What a branch sets, one after the other."""
-    ways = [_values(part) for part in L.blocks_of(branch)]
-    then, other = ways
-    if then is None or other is None or not any(_has_zero(way) for way in (then, other)):
+def _selects(branch: L.If, bound: set[str]) -> list[L.Let] | None:
+    """Return the selects that replace a branch, in an order in which they can be executed.
+
+    Return None if the branch does more than copy scalars and literals, if no arm sets a scalar to
+    zero, if a scalar would get two dtypes, if one that an arm leaves unchanged is not in `bound`,
+    if the condition reads a scalar that the branch sets, or if no such order exists.
+    """
+    arms = [_values(part) for part in L.blocks_of(branch)]
+    then, other = arms
+    if then is None or other is None or not any(_has_zero(arm) for arm in (then, other)):
         return None
     names = [*then, *(name for name in other if name not in then)]
     lets: list[L.Let] = []
@@ -68,14 +74,14 @@ def _choices(branch: L.If, bound: set[str]) -> list[L.Let] | None:
         lets.append(L.Let(name, L.Select(branch.cond, x, y, dtype)))
     if names_in([branch.cond]) & {*names}:
         return None
-    # A number is set after all that is chosen from what it was.
+    # Topological order: a scalar is assigned after all selects that read its old value.
     out: list[L.Let] = []
     while lets:
-        free = next((a for a in lets if not _read_by(lets, a)), None)
-        if free is None:
+        unread = next((a for a in lets if not _read_by(lets, a)), None)
+        if unread is None:
             return None
-        lets.remove(free)
-        out.append(free)
+        lets.remove(unread)
+        out.append(unread)
     return out
 
 
@@ -84,7 +90,10 @@ def _read_by(lets: list[L.Let], let: L.Let) -> bool:
 
 
 def _values(part: list[L.Stmt]) -> Values | None:
-    """What numbers are after it, in terms of what they were before."""
+    """Return the scalars that an arm sets, by their values before the branch.
+
+    Return None if the arm contains anything but copies of scalars and float literals.
+    """
     values: Values = {}
     for s in part:
         if isinstance(s, L.Comment):
@@ -101,8 +110,8 @@ def _has_zero(values: Values) -> bool:
     return any(L.is_lit(e, 0) for e in values.values())
 
 
-def _own_name(block: list[L.Stmt], position: int, new_name: Callable[[str], str]) -> None:
-    """A number that is set again further down has another name until then."""
+def _split_live_range(block: list[L.Stmt], position: int, new_name: Callable[[str], str]) -> None:
+    """Rename a scalar from its definition to its next definition in the block, as in SSA form."""
     let = block[position]
     assert isinstance(let, L.Let)
     end = next(

@@ -1,10 +1,11 @@
-"""A running smallest or largest asks the new number whether it is one, on loop-level IR.
+"""Rewrite min/max recurrences so that NaN is tested on the new operand, on loop-level IR.
 
     m = m if m <= v or m != m else v    →    m = v if v < m or v != v else m
 
-Both give m if it is no number, and v if that is none.  But the next round waits for all that is
-asked about m, while what is asked about v is known before; and so can several rounds be computed
-at once, as in NumPy's own.
+Both forms give m if m is NaN, and v if v is NaN.  In the first form the NaN test of m is
+loop-carried.  In the second form only the comparison stays loop-carried: the NaN test of v does not
+depend on the previous iteration.  So the reduction can be vectorised, as NumPy's own minimum and
+maximum are.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from __future__ import annotations
 from ..loop_ir import nodes as L
 from ..ops.scalar_ops import larger
 
-_STRICTLY = {"<=": "<", ">=": ">"}
+_STRICT = {"<=": "<", ">=": ">"}
 
 
 def shorten_minmax_recurrence(body: list[L.Stmt]) -> None:
-    """Rewrites `body` in place."""
+    """Rewrite `body` in place."""
     for s in L.walk(body):
         if isinstance(s, L.Let) and isinstance(s.expr, L.Select):
-            s.expr = _turned(s.expr, L.Name(s.name, s.expr.dtype))
+            s.expr = _with_nan_test_on_operand(s.expr, L.Name(s.name, s.expr.dtype))
 
 
-def _turned(e: L.Select, running: L.Name) -> L.Expr:
+def _with_nan_test_on_operand(e: L.Select, running: L.Name) -> L.Expr:
+    """Return `e`, with the NaN test on the new operand if `e` is the minimum or maximum of the
+    loop-carried scalar `running` and a new operand."""
     if e.dtype in ("float32", "float64") and e.x == running and e.y != running:
-        for sign, strictly in _STRICTLY.items():
-            if e == larger(sign, running, e.y) and isinstance(e.y, L.Name):
-                return larger(strictly, e.y, running)
+        for op, strict in _STRICT.items():
+            if e == larger(op, running, e.y) and isinstance(e.y, L.Name):
+                return larger(strict, e.y, running)
     return e

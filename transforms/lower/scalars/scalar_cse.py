@@ -1,11 +1,11 @@
-"""Numbers that are computed a second time, or for nobody, on loop-level IR.
+"""Common subexpression elimination and dead code elimination of scalars, on loop-level IR.
 
     a = 1.0 - b ** t                a = 1.0 - b ** t
     v = x.shape[0]          →       …
     c = 1.0 - b ** t
     … c                             … a
 
-An optimizer computes the same few numbers for each weight, as its text says.
+An optimizer computes the same few scalars for each weight, because its source is written so.
 """
 
 from __future__ import annotations
@@ -17,46 +17,49 @@ from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import _is_fixed
 from ..loop_ir import nodes as L
 
-# Calls that take longer than a look at what they gave.
-_AGAIN = ("rt.natural_power",)
+# Runtime calls, besides NumPy's functions, whose results are reused.  They cost more than reading a
+# variable.
+_REUSED_CALLS = ("rt.natural_power",)
 
 
 def scalar_cse(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
-    """Rewrites `body` in place.  The names in `kept` stay."""
+    """Rewrite `body` in place.  The names that occur in `kept` keep their definitions."""
     times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(params)
-    stay = names_in(kept)
+    live_out = names_in(kept)
     first: dict[L.Expr, str] = {}
-    other: dict[str, str] = {}
+    replacement: dict[str, str] = {}
 
-    def named(e: L.Expr) -> L.Expr | None:
-        if isinstance(e, L.Name) and e.name in other:
-            return L.Name(other[e.name], e.dtype)
+    def replaced(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Name) and e.name in replacement:
+            return L.Name(replacement[e.name], e.dtype)
         return None
 
     out: list[L.Stmt] = []
     for stmt in body:
-        if other:
-            L.map_stmts([stmt], named)
+        if replacement:
+            L.map_stmts([stmt], replaced)
         if (
             isinstance(stmt, L.Let)
             and times[stmt.name] == 1
-            and _is_fixed(stmt.expr, times, _AGAIN)
+            and _is_fixed(stmt.expr, times, _REUSED_CALLS)
         ):
-            known = first.setdefault(stmt.expr, stmt.name)
-            if known != stmt.name and stmt.name not in stay:
-                other[stmt.name] = known
+            earlier = first.setdefault(stmt.expr, stmt.name)
+            if earlier != stmt.name and stmt.name not in live_out:
+                replacement[stmt.name] = earlier
                 continue
         out.append(stmt)
-    body[:] = _read(out, times, stay)
+    body[:] = _without_dead_integers(out, times, live_out)
 
 
-def _read(body: list[L.Stmt], times: Counter[str], stay: set[str]) -> list[L.Stmt]:
-    """Without integers that nobody reads."""
+def _without_dead_integers(
+    body: list[L.Stmt], times: Counter[str], live_out: set[str]
+) -> list[L.Stmt]:
+    """Return `body` without dead integers: those that are never read."""
     reads = Counter(name for s in L.walk(body) for e in L.exprs_of(s) for name in _names(e))
     out: list[L.Stmt] = []
     for stmt in reversed(body):
-        if isinstance(stmt, L.Let) and not reads[stmt.name] and stmt.name not in stay:
+        if isinstance(stmt, L.Let) and not reads[stmt.name] and stmt.name not in live_out:
             if stmt.expr.dtype == "int64" and times[stmt.name] == 1:
                 if _is_fixed(stmt.expr, times):
                     reads.subtract(_names(stmt.expr))

@@ -1,4 +1,4 @@
-"""Leaves out loops that add nothing: multiples of a number that a choice has made zero.
+"""Skip loops that add only zeros: multiples of a scalar that a select or comparison makes zero.
 
     for c in range(n):                      wild = 0
         t = s * np.float64(a[c] > b)        for i in range(m): …
@@ -9,10 +9,10 @@
                                                     for i in range(m):
                                                         x[c, i] += t * y[c, i]
 
-The adjoint of a smallest, a largest or a hinge is such a number.  Zero times infinity is not
-nothing: so what it is multiplied by must be computed, without division, from arrays that are only
-read, and those are looked at once; only if all their elements are far from overflow are loops left
-out.
+The adjoint of a minimum, a maximum or a hinge is such a scalar.  Zero times infinity is NaN, not
+zero.  So the other factors must be computed, without division, from arrays that are only read.
+These arrays are scanned once: `wild` counts their elements that are large, infinite or NaN.  Loops
+are skipped only if there are none (`calm`), so that the products are far from overflow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...ir.record import field, record
 from ..analysis.alias import MayAlias
 from ..analysis.liveness import defs, uses
 from ..analysis.parameters import Parameters
-from ..analysis.zero_product import LIMITS, Numbers
+from ..analysis.zero_product import MAX_MAGNITUDE, ScalarDefinitions
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 from .save_argminmax import save_argminmax
@@ -32,8 +32,10 @@ from .shorten_minmax_sweep import shorten_minmax_sweeps, shortened_sweeps
 
 
 @record
-class _Found:
-    loops: dict[int, str] = field(default_factory=dict)  # by identity: the number that is zero
+class _Candidates:
+    """The loops to skip and the arrays to scan."""
+
+    loops: dict[int, str] = field(default_factory=dict)  # id(loop) -> the scalar that may be zero
     arrays: set[str] = field(default_factory=set)
 
 
@@ -44,11 +46,11 @@ def skip_zero_updates(
     may_alias: MayAlias,
     emitter: Emitter,
 ) -> None:
-    """Rewrites `body` in place.  `given` are the names of all parameters."""
-    numbers = Numbers(body, given, params, may_alias)
-    finder, found = _Finder(numbers), _Found()
+    """Rewrite `body` in place.  `given` are the names of all parameters."""
+    numbers = ScalarDefinitions(body, given, params, may_alias)
+    finder, found = _CandidateFinder(numbers), _Candidates()
     for stmt in body:
-        finder.look(stmt, 0, found)
+        finder.visit(stmt, 0, found)
     sweeps = shortened_sweeps(body, numbers, may_alias)
     arrays = found.arrays.union(*(s.arrays for s in sweeps))
     chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
@@ -60,7 +62,7 @@ def skip_zero_updates(
         wild = emitter.new_name("wild")
         before.append(L.Let(wild, L.ZERO))
         for name in sorted(arrays):
-            before += _count(name, params, wild, emitter)
+            before += _count_large(name, params, wild, emitter)
         calm = L.Name(emitter.new_name("calm"), "bool")
         before.append(L.Let(calm.name, L.compare("==", L.Name(wild), L.ZERO)))
     save_argminmax(body, sweeps, numbers, emitter.new_name)
@@ -70,62 +72,62 @@ def skip_zero_updates(
     body[first:first] = before
 
 
-class _Finder:
-    def __init__(self, numbers: Numbers) -> None:
+class _CandidateFinder:
+    def __init__(self, numbers: ScalarDefinitions) -> None:
         self.numbers = numbers
 
-    def look(self, stmt: L.Stmt, depth: int, found: _Found) -> None:
-        """Notes the loops in a statement, inside `depth` others, that may be left out."""
+    def visit(self, stmt: L.Stmt, depth: int, found: _Candidates) -> None:
+        """Record the loops in a statement that may be skipped.  `depth` loops surround it."""
         inside = depth + isinstance(stmt, (L.Loop, L.While))
-        if isinstance(stmt, L.Loop) and all(isinstance(s, _PLAIN) for s in stmt.body):
-            self._note(stmt, inside, found)
+        if isinstance(stmt, L.Loop) and all(isinstance(s, _ALLOWED) for s in stmt.body):
+            self._record(stmt, inside, found)
         for block in L.blocks_of(stmt):
             for inner in block:
-                self.look(inner, inside, found)
+                self.visit(inner, inside, found)
 
-    def _note(self, loop: L.Loop, depth: int, found: _Found) -> None:
+    def _record(self, loop: L.Loop, depth: int, found: _Candidates) -> None:
         numbers = self.numbers
         puts = [s for s in loop.body if isinstance(s, L.Store)]
         own = {name for s in loop.body for name in defs(s)}
-        if not puts or not all(p.add for p in puts) or not self._keeps_to_itself(loop, own):
+        if not puts or not all(p.add for p in puts) or not self._has_private_scalars(loop, own):
             return
         for name in sorted(numbers.names(p.expr for p in puts) - own):
-            if numbers.dtypes.get(name) in LIMITS and self._is_chosen(numbers.known[name]):
+            if numbers.dtypes.get(name) in MAX_MAGNITUDE and self._may_be_zero(numbers.known[name]):
                 zero = L.Name(name, numbers.dtypes[name])
                 arrays = numbers.vanish([p.expr for p in puts], zero)
                 if arrays is not None:
-                    # Looking at an array is to cost less than the loops do.
+                    # The scan of an array must cost less than the loops: fewer axes than loops.
                     if all(numbers.ranks[a] < depth for a in arrays):
                         found.loops[id(loop)] = name
                         found.arrays |= arrays
                     return
 
-    def _keeps_to_itself(self, loop: L.Loop, own: set[str]) -> bool:
-        """Whether nobody else reads the numbers that it sets."""
+    def _has_private_scalars(self, loop: L.Loop, own: set[str]) -> bool:
+        """True if the scalars `own` that a loop assigns are read only in the loop."""
         inside = Counter(name for s in loop.body for name in uses(s))
         numbers = self.numbers
         return all(name in numbers.known and inside[name] == numbers.read[name] for name in own)
 
-    def _is_chosen(self, e: L.Expr) -> bool:
-        """Whether it is zero in one of the cases that it distinguishes."""
+    def _may_be_zero(self, e: L.Expr) -> bool:
+        """True if a select or comparison in `e` makes it zero in one of its cases."""
         if isinstance(e, L.Un):
-            return e.op == "-" and self._is_chosen(e.x)
+            return e.op == "-" and self._may_be_zero(e.x)
         if isinstance(e, L.Select):
             return L.is_lit(e.x, 0) or L.is_lit(e.y, 0)
         if isinstance(e, L.Bin) and e.op == "*":
             pair = (e.left, e.right)
-            return any(self._is_chosen(x) or self.numbers.is_truth(x) for x in pair)
+            return any(self._may_be_zero(x) or self.numbers.is_truth(x) for x in pair)
         return False
 
 
-_PLAIN = (L.Let, L.Store, L.Comment)
+_ALLOWED = (L.Let, L.Store, L.Comment)
 
 
-def _count(name: str, params: Parameters, wild: str, emitter: Emitter) -> list[L.Stmt]:
-    """Adds to `wild` how many elements are large, or no numbers."""
+def _count_large(name: str, params: Parameters, wild: str, emitter: Emitter) -> list[L.Stmt]:
+    """Return a loop nest that adds to `wild` the number of elements that are large or NaN."""
     dtype = params.dtypes[name]
-    limit = LIMITS[dtype]
-    # Its own sizes: others are equal only once the program has checked them.
+    limit = MAX_MAGNITUDE[dtype]
+    # The sizes of the array itself: other sizes may be unequal until the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
     with emitter.into([]) as nest, emitter.nest(sizes) as index:
         x = L.Load(name, index, dtype)
@@ -148,5 +150,6 @@ def _guard(
 
 
 def _needed(name: str, calm: L.Expr, dtypes: dict[str, str]) -> L.Expr:
+    """Return the condition under which a loop must run: the scalar is not zero, or not `calm`."""
     some = L.compare("!=", L.Name(name, dtypes[name]), L.Lit(0.0, dtypes[name]))
     return some if calm == L.TRUE else L.Bin("or", some, L.Un("not", calm, "bool"), "bool")

@@ -1,7 +1,7 @@
-"""Operations that leave their operand as it is, and concern derivatives only.
+"""Identity operations that matter to differentiation only.
 
-`same` gives a value a second name: a derivative with respect to the new name counts only
-what is computed from it.  `stop_gradient` ends derivatives."""
+`same` is an SSA copy: a derivative with respect to the new name takes only uses of that name into
+account.  `stop_gradient` has a zero derivative."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Lists that grow at run time.  Like arrays they are values: an append yields a new list.
+"""Lists that grow at run time.  Like arrays they are immutable values: an append yields a new list.
 
-`ListOf.elem` holds the elements' type; a dim that differs among them is open ("?")."""
+`ListOf.elem` is the element type; a dim in which elements differ is open ("?")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _list(t: Type) -> ListOf:
 
 
 def _joined(b: Builder, list_: ListOf, v: Any) -> ListOf:
-    """The type of a list of elements of both types: dims that may differ are open."""
+    """The list type after an element of type `v` is added: dims that may differ become open."""
     elem = list_.elem
     assert elem.ndim == v.ndim, (elem, v)
     if isinstance(elem, Scalar):
@@ -41,7 +41,7 @@ def _zero(b: Builder, like: Sym) -> Sym:
 
 
 def _zero_element(b: Builder, items: Any, at: Any) -> Any:
-    """A zero of the shape that an element has; of numbers all have the same."""
+    """A zero of the shape of element `at`; for scalar elements a constant."""
     elem = _list(items.type).elem
     if isinstance(elem, Scalar):
         return np.dtype(elem.dtype).type(0)
@@ -53,14 +53,17 @@ def _last(b: Builder, items: Any) -> Sym:
 
 
 def _dot(b: Builder, dot: Any, items: Any) -> Sym:
+    """The tangent of a list; zeros if it is inactive."""
     return b.emit("list_zeros_like", items) if dot is None else dot
 
 
 def _element_dot(b: Builder, dot: Any, v: Any) -> Sym:
+    """The tangent of an element; zero if it is inactive."""
     return _zero(b, b.sym(v)) if dot is None else dot
 
 
 def _elements(values: Any) -> list[Any]:
+    """Copies of the rows of an array."""
     return [np.copy(v)[()] for v in values]
 
 
@@ -73,7 +76,7 @@ def _infer_append(b: Builder, types: Types, attrs: Attrs, operands: Sequence[Ope
 
 def _pullback_append(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Bars:
     bars: Bars = {}
-    # The last element is read first, so that the list may then shrink in place.
+    # The last element is read first, so that the list can then shrink in place.
     if 1 in wanted:
         bars[1] = _last(b, g)
     if 0 in wanted:
@@ -145,11 +148,11 @@ def _evaluate_set(items: list[Any], i: int, v: Any) -> list[Any]:
 
 def _pullback_set(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Bars:
     bars: Bars = {}
-    # The element is read first, so that the list may then be written in place.
+    # The element is read first, so that the list can then be written in place.
     if 2 in wanted:
         bars[2] = b.emit("list_get", g, args[1])
     if 0 in wanted:
-        # The element it replaced may have had another shape.
+        # The replaced element may have had another shape.
         bars[0] = b.emit("list_set", g, args[1], _zero_element(b, args[0], args[1]))
     return bars
 
@@ -232,6 +235,8 @@ def _infer_unstack(b: Builder, types: Types, attrs: Attrs, operands: Sequence[Op
 
 
 def _linear(name: str) -> Callable[..., Sym]:
+    """The pushforward of a linear operation: the operation on the tangent."""
+
     def pushforward(b: Builder, dots: Any, out: Any, args: Any, attrs: Attrs) -> Sym:
         return b.emit(name, dots[0])
 

@@ -1,14 +1,14 @@
-"""Values whose derivative is taken through their logarithm.
+"""Log-domain differentiation: operations that are differentiated through a logarithm.
 
-`1 / (1 + exp(-x))` is 0 in float32 for x below -88, and the chain rule then multiplies 0 by an
-infinite exponential.  The `log_domain` pass gives such a value `v` a second operand `ln`: what the
-logarithm of `v` is as a function of the inputs.  The operations here yield `v`, bit by bit, and
-are differentiated by `ln`, with partials that cannot overflow.  Those partials are such values in
-turn, so second derivatives are stable, too.
+In float32 `1 / (1 + exp(-x))` is 0 for x below -88, and the chain rule then multiplies 0 by an
+infinite exponential.  The `log_domain` pass replaces such a value `v` by an operation with a second
+operand `ln`, the logarithm of `v` as a function of the inputs.  The operation returns `v`
+unchanged, bit by bit.  It is differentiated with respect to `ln`, with partials that cannot
+overflow.  The partials are log-domain operations again, so second derivatives are stable, too.
 
-The first operand is the value, and it has no derivative of its own: `log_domain.settle` puts it in
-place of the operation once everything is differentiated.  Logarithms are computed only where a
-partial needs their value.
+The first operand is the value `v`.  It is not differentiable: `log_domain.settle` replaces the
+operation by it after differentiation.  Logarithms are computed only where a partial needs their
+value.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ...ir.nodes import Block, If, Phi, Type
 from ...ir.op_registry import Rule, register
 from ..batching_rules import Mapped
 from ..declare import elementwise_pullback, elementwise_pushforward
-from ..numpy.reductions import count_of, kept, like_result, spread
+from ..numpy.reductions import kept, reduce_like_result, reduced_count, spread
 from ..operation_text import call
 
-VALUES: dict[str, Rule] = {}
+LOG_DOMAIN_RULES: dict[str, Rule] = {}
 
 
 def _infer(b: Builder, types: Sequence[Type], attrs: Any, operands: Any = None) -> Type:
@@ -41,7 +41,7 @@ def _batch(m: Mapped) -> Sym:
 def _declare(
     differentiable: tuple[int, ...],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers an elementwise operation from a function that returns its partials."""
+    """Register an elementwise operation from a function that returns its partials."""
 
     def declare(partials: Callable[..., Any]) -> Callable[..., Any]:
         _register(
@@ -62,7 +62,7 @@ def _register(
     pushforward: Callable[..., Any],
 ) -> None:
     name = declared.__name__
-    VALUES[name] = register(
+    LOG_DOMAIN_RULES[name] = register(
         Rule(
             name, "elementwise", _infer, evaluate=lambda v, *rest, **attrs: v, text=call(name),
             pullback=pullback, pushforward=pushforward, batching=batching,
@@ -140,9 +140,9 @@ _register(quotient_as, (1, 3), _batch, False, _quotient_pullback, _quotient_push
 @_declare((1, 2))
 def log_add(v, x, y):
     """the logarithm v of exp(x) + exp(y)"""
-    apart = np.where((x == y) & np.isinf(x), 0.0, x - y)
-    # A logistic function, which the pass finds if it is differentiated again.
-    return 0, 1.0 / (1.0 + np.exp(-apart)), 1.0 / (1.0 + np.exp(apart))
+    difference = np.where((x == y) & np.isinf(x), 0.0, x - y)
+    # Logistic functions: the `log_domain` pass finds them if they are differentiated again.
+    return 0, 1.0 / (1.0 + np.exp(-difference)), 1.0 / (1.0 + np.exp(difference))
 
 
 @_declare((1, 2, 3))
@@ -158,6 +158,7 @@ def log_add_four(v, x, y, z, w):
 
 
 def _shares(*logs: Any) -> tuple[Any, ...]:
+    """The softmax of a few logarithms, shifted by the largest."""
     b = logs[0].b
     largest = functools.reduce(lambda x, y: b.emit("maximum", x, y), logs)
     parts = [np.exp(np.where((x == largest) & np.isinf(x), 0.0, x - largest)) for x in logs]
@@ -184,8 +185,8 @@ def log_logistic(v, s, c, p, x):
 
 
 def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, ln: Sym) -> Sym:
-    """p / d, also where both are infinite."""
-    share = p.b.emit("where", p == np.inf, 1.0, quotient)  # p is not negative
+    """p / d as a log-domain value; 1 where both are infinite."""
+    share = p.b.emit("where", p == np.inf, 1.0, quotient)  # p is non-negative
     return ln.b.emit("exp_as", share, ln.b.emit("log_part", ln - v, d, c, p, ln))
 
 
@@ -196,21 +197,24 @@ def log_part(v, d, c, p, ln):
     return 0, 0, 0, 0, ln.b.emit("exp_as", c / d, -whole)
 
 
-def _spread_attrs(m: Mapped) -> dict[str, Any]:
+def _shifted_axes(m: Mapped) -> dict[str, Any]:
+    """The attributes with the reduced axes moved by one, after the batch axis."""
     axis = range(m.types[-1].ndim) if m.attrs["axis"] is None else m.attrs["axis"]
     return {**m.attrs, "axis": tuple(i + 1 for i in axis)}
 
 
 def _batch_along(m: Mapped) -> Sym:
     args = [m.lifted(i) for i in range(len(m.args))]
-    return m.emit(m.name, *args, **_spread_attrs(m))
+    return m.emit(m.name, *args, **_shifted_axes(m))
 
 
 def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[str, Any]) -> Sym:
-    """What part of the sum `d` each of `p` is, times `g`.  If a sum is so large or so small that
-    digits are lost, the parts are computed again, from the logarithms."""
+    """`g * p / d`: `g` times the share of each element of `p` in the sum `d`.
+
+    If a sum is so large or so small that digits are lost, an emitted branch recomputes the shares
+    from the logarithms, as a softmax shifted by the maximum."""
     b.hint = "share"
-    count, plus = count_of(b, p, attrs), attrs["plus"]
+    count, plus = reduced_count(b, p, attrs), attrs["plus"]
     plain = spread(b, g / (d * count if attrs["mean"] else d), p, attrs) * p
     b.hint = "lost"
     least = float(np.sqrt(np.finfo(d.dtype).tiny))
@@ -225,10 +229,10 @@ def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[
         b.hint = "largest"
         largest = kept(b, "max", ln, attrs)
         b.hint = "share"
-        e = np.exp(np.where(ln == largest, 0.0, ln - largest))  # also if both are infinite
+        e = np.exp(np.where(ln == largest, 0.0, ln - largest))  # 0 if both are infinite
         total = kept(b, "sum", e, attrs)
         share = e / (total + plus * np.exp(-largest) if plus else total)
-        # Written into the same array, so that a loop needs only one.
+        # An update of the same array, so that a loop needs only one buffer.
         better = b.emit("update", plain, spread(b, g, p, attrs) * share, path=())
     weighed = b.var(plain.type, "share")
     phi = Phi(weighed, better.operand, plain.operand)
@@ -243,10 +247,10 @@ def _weighed_pullback(
     bars = {}
     if 1 in wanted:
         shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), whole, d, p, ln, attrs)
-        bars[1] = like_result(b, "sum", g * shares, attrs)
+        bars[1] = reduce_like_result(b, "sum", g * shares, attrs)
     if 2 in wanted or 5 in wanted:
         bars[5] = g * out
-        bars[2] = -like_result(b, "sum", bars[5], attrs)
+        bars[2] = -reduce_like_result(b, "sum", bars[5], attrs)
     return {i: bars[i] for i in wanted}
 
 
@@ -283,7 +287,7 @@ def _total_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, att
     if dots[3] is None:
         return None
     shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), b.sym(out), d, p, ln, attrs)
-    return like_result(b, "sum", dots[3] * shares, attrs)
+    return reduce_like_result(b, "sum", dots[3] * shares, attrs)
 
 
 def log_total():
@@ -308,6 +312,7 @@ def _share_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, att
 
 
 def _softmax(b: Builder, share: Sym, out: Any) -> Sym:
+    """The share as a log-domain value; `out` is its logarithm."""
     return b.emit("exp_as", share, out)
 
 

@@ -1,8 +1,8 @@
-"""Writing by index: `update` and `update_add` yield a new version of an array.
+"""Functional array updates: `update` and `update_add` return a new version of an array.
 
-`path` leads from the array to the region written, step by step like views of views:
-("index", items), ("transpose", axes), ("reshape", positions), ("expand_dims", axes),
-("squeeze", axes).  Positions count in the arguments (x, v, *operands).
+`path` selects the written region as a chain of views of the array: ("index", items),
+("transpose", axes), ("reshape", positions), ("expand_dims", axes), ("squeeze", axes).  Positions
+refer to the arguments (x, v, *operands).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ...ir.nodes import Operand, Type, Var
 from ...ir.op_registry import Accumulate, Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import known, product, require_fits, shape_parts, size_of
-from ..numpy.indexing import items_text, numpy_key, positions, renumber, result_shape, value_of
+from ..axes_and_sizes import known, product, require_broadcastable, shape_parts, size_of
+from ..numpy.indexing import items_text, numpy_key, positions, renumber, result_shape, symbolic_size
 
 Path = Sequence[tuple[str, Any]]
 
 
-# ---------------------------------------------------------------- following a path
+# ---------------------------------------------------------------- regions
 
 
 def read_path(b: Builder, x: Any, path: Path, args: Sequence[Any]) -> Sym:
-    """The region of `x` that a path selects, read."""
+    """Emit the read of the region of `x` that a path selects."""
     x = b.sym(x)
     for kind, what in path:
         if kind == "index":
@@ -43,7 +43,7 @@ def read_path(b: Builder, x: Any, path: Path, args: Sequence[Any]) -> Sym:
 
 
 def path_text(base: Text, path: Path, args: Sequence[Text]) -> str:
-    """The region as a NumPy expression: `x[1:].T`."""
+    """The source text of the region, for example `x[1:].T`."""
     text = wrap(base, ATOM)
     for kind, what in path:
         if kind == "index":
@@ -58,13 +58,13 @@ def path_text(base: Text, path: Path, args: Sequence[Text]) -> str:
 
 
 def target_text(base: Text, path: Path, args: Sequence[Text]) -> str:
-    """The region as the target of an assignment."""
+    """The source text of the region as the target of an assignment."""
     text = path_text(base, path, args)
     return text if path and path[-1][0] == "index" else f"{text}[...]"
 
 
-def region_ids(x: Any, path: Path, args: Sequence[Any]) -> Any:
-    """For each element of the region its position in the flattened array."""
+def region_flat_indices(x: Any, path: Path, args: Sequence[Any]) -> Any:
+    """The flat index in the array of each element of the region."""
     ids = np.arange(np.size(x)).reshape(np.shape(x))
     for kind, what in path:
         if kind == "index":
@@ -79,7 +79,7 @@ def region_ids(x: Any, path: Path, args: Sequence[Any]) -> Any:
 
 
 def _region_shape(b: Builder, x: Any, path: Path, args: Sequence[Operand]) -> tuple[Dim, ...]:
-    """The shape of the region; emits the checks that the indices fit."""
+    """The shape of the region; emits the index checks of `result_shape`."""
     shape = x.type.shape
     for k, (kind, what) in enumerate(path):
 
@@ -91,7 +91,7 @@ def _region_shape(b: Builder, x: Any, path: Path, args: Sequence[Operand]) -> tu
         elif kind == "transpose":
             shape = tuple(shape[a] for a in what)
         elif kind == "reshape":
-            shape = tuple(value_of(args[p]) for p in what)
+            shape = tuple(symbolic_size(args[p]) for p in what)
         elif kind == "expand_dims":
             kept = iter(shape)
             rank = len(shape) + len(what)
@@ -115,7 +115,7 @@ def _infer(
 
 
 def _check_value(b: Builder, shape: tuple[Dim, ...], v: Any, region: Callable[[], Sym]) -> None:
-    """The value must broadcast to the region."""
+    """Emit checks that the value broadcasts to the region."""
     lead = max(0, v.type.ndim - len(shape))
     wide = (Dim.of(1),) * lead + shape
 
@@ -124,12 +124,12 @@ def _check_value(b: Builder, shape: tuple[Dim, ...], v: Any, region: Callable[[]
 
     def message() -> tuple[Any, ...]:
         value = [known(s) for s in b.sym(v).shape]
-        told = "could not broadcast input array from shape "
-        return (told, *shape_parts(value), " into shape ", *shape_parts(into()))
+        prefix = "could not broadcast input array from shape "
+        return (prefix, *shape_parts(value), " into shape ", *shape_parts(into()))
 
     for axis, have in enumerate(v.type.shape):
         at = len(wide) - v.type.ndim + axis
-        require_fits(
+        require_broadcastable(
             b,
             have,
             wide[at],
@@ -139,7 +139,7 @@ def _check_value(b: Builder, shape: tuple[Dim, ...], v: Any, region: Callable[[]
         )
 
 
-# ---------------------------------------------------------------- meaning
+# ---------------------------------------------------------------- evaluation
 
 
 def _evaluate(x: Any, v: Any, *operands: Any, path: Path) -> Any:
@@ -156,9 +156,11 @@ def _evaluate_add(x: Any, v: Any, *operands: Any, path: Path) -> Any:
 
 
 def _scattered(x: Any, v: Any, path: Path, operands: Sequence[Any]) -> tuple[Any, Any]:
-    """Where each element of the value goes, both flat: `np.add.at` of NumPy 2.4 misreads a
-    value that it has to broadcast.  Leading axes of size 1 are dropped, as in assignments."""
-    ids = region_ids(x, path, (x, v, *operands))
+    """The flat indices that are written, and the flat values, broadcast to the region.
+
+    The value is broadcast here because `np.add.at` of NumPy 2.4 misreads a value that it has to
+    broadcast.  Leading axes of size 1 are dropped, as in assignments."""
+    ids = region_flat_indices(x, path, (x, v, *operands))
     v = np.asarray(v)
     v = v.reshape(v.shape[v.ndim - ids.ndim :]) if v.ndim > ids.ndim else v
     return ids.reshape(-1), np.broadcast_to(v, ids.shape).reshape(-1)
@@ -180,7 +182,7 @@ def _pullback(
 ) -> dict[int, Any]:
     path = attrs["path"]
     bars: dict[int, Any] = {}
-    # The region is read before it is cleared, so that the clearing can be done in place.
+    # The region is read before it is cleared, so that it can be cleared in place.
     if 1 in wanted:
         bars[1] = _read_last(b, g, path, args)
     if 0 in wanted and path:
@@ -189,14 +191,14 @@ def _pullback(
 
 
 def _read_last(b: Builder, g: Sym, path: Path, args: Sequence[Sym]) -> Sym:
-    """The region of `g`; where an element was written repeatedly, for its last writer."""
+    """The region of `g`; 0 for a write that a later write to the same element overwrote."""
     value = read_path(b, g, path, args)
     repeats = any(k == "index" and any(i[0] == "array" for i in what) for k, what in path)
     if not repeats or value.ndim == 0:
         return value
     order = b.emit("arange", 0, product(value.shape), 1, dtype="int64")
     order = b.emit("reshape", order, *value.shape) if value.ndim > 1 else order
-    # Read only where it is written: nothing depends on what `empty_like` holds.
+    # `owner` is read only where it is written: the uninitialised elements are never used.
     owner = b.emit("empty_like", g, dtype="int64")
     owner = b.emit("update", owner, order, *args[2:], path=path)
     return b.emit("where", read_path(b, owner, path, args) == order, value, 0.0)
@@ -214,11 +216,13 @@ def _pullback_add(
 
 
 def _zeros(b: Builder, x: Sym) -> Sym:
-    """The tangent of an array that is about to be written to, whose old version is not kept for
-    the sake of its shape."""
-    made = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None
-    if made is not None and made.name in ("zeros", "ones", "empty"):
-        return b.emit("zeros", *made.args, dtype=x.dtype)
+    """The zero tangent of an array that is about to be updated.
+
+    An array made by `zeros`, `ones` or `empty` is not read for its shape, so its old version need
+    not be kept alive."""
+    definition = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None
+    if definition is not None and definition.name in ("zeros", "ones", "empty"):
+        return b.emit("zeros", *definition.args, dtype=x.dtype)
     return b.emit("zeros_like", x, dtype=x.dtype)
 
 
@@ -238,7 +242,7 @@ def _pushforward_add(
 
 
 def accumulate(b: Builder, x_bar: Any, x: Any, part: Accumulate) -> Sym:
-    """x_bar, zero if None, with a partial contribution added."""
+    """`x_bar` (zeros if None) with a contribution to a region of it added."""
     if part.path and part.path[0][0] == "list":
         bars = b.emit("list_zeros_like", x) if x_bar is None else b.sym(x_bar)
         at = part.operands[part.path[0][1] - 2]

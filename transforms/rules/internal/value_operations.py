@@ -1,4 +1,4 @@
-"""Operations about values rather than on them: copies, sizes, record fields, slots."""
+"""Copies, array sizes, record fields, tape slots (`restore`), `undef` and named literals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ register(
 
 @surface("numpy.shape", "numpy.ndarray.shape")
 def shape(b: Builder, a: Any) -> tuple[Any, ...]:
-    """Sizes the compiler knows are Python ints."""
+    """The shape as a tuple; constant sizes are Python ints."""
     return tuple(known(s) for s in as_operand(b, a).shape)
 
 
@@ -143,10 +143,10 @@ def _evaluate_undef(*, type: Type) -> Any:
 
 
 def _undef_text(args: Any, attrs: Any, types: Any) -> Any:
-    """An integer may be kept in an array on its way, where None has no place."""
+    """0 for integers, since one may be stored in an array, which cannot hold None; else None."""
     type_ = attrs["type"]
-    whole = isinstance(type_, Scalar) and np.dtype(type_.dtype).kind in "iu"
-    return "0" if whole else "None", ATOM
+    is_integer = isinstance(type_, Scalar) and np.dtype(type_.dtype).kind in "iu"
+    return "0" if is_integer else "None", ATOM
 
 
 register(

@@ -1,7 +1,13 @@
-"""Functions of NumPy, SciPy and Python that are short programs, in the language s2s reads.
+"""Library functions of NumPy, SciPy and Python written as programs in the subset that s2s compiles.
 
-A call of one is translated as a call of a helper of the user's own.  They are here because no
-operation is lost by writing them out; what deserves an operation has a rule instead.
+A call of such a function is compiled like a call of a function that the user wrote.  A function is
+a program if nothing is lost by expanding it to other operations.  A function that needs an
+operation of its own has a rule in `rules/numpy/` or `rules/scipy/`.
+
+`declare_program.py` holds the table `LIBRARY` and its decorator.  Start with `statistics.py`, then
+`order.py` (sorting, quantiles).  Names of functions and local variables appear in emitted code.
+The programs may call NumPy, `math`, each other and `runtime/special_functions.py`;
+`declare_program.py` may also import `transforms/ir` and the helpers in `rules/`.
 """
 
 # ruff: noqa: F401

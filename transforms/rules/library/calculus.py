@@ -19,7 +19,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _steps(x: Any, dx: Any, axis: int) -> Any:
-    """Distances of neighbours, along the last axis."""
+    """Distances of neighbouring sample points, along the last axis."""
     if x is None:
         return dx
     places = np.asarray(x)
@@ -61,7 +61,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
-    """Central differences inside, one-sided at the ends; `h` is a step or the coordinates."""
+    """Central differences inside, one-sided at the ends; `h` is a step or coordinates."""
     x = np.moveaxis(f, axis, -1)
     out = np.empty_like(x)
     if np.ndim(h) == 0:
@@ -85,7 +85,7 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 
 
 def _end(p: Any, q: Any, x: Any, y: Any, z: Any) -> Any:
-    """The slope at the first of three places, p and q apart, of the parabola through them."""
+    """The slope of the parabola through three points, at the first; p, q are their distances."""
     return -(2.0 * p + q) / (p * (p + q)) * x + (p + q) / (p * q) * y - p / (q * (p + q)) * z
 
 

@@ -1,4 +1,4 @@
-"""Declares the programs of the library, by the paths users know them under."""
+"""Declaration of library programs, and the intrinsics that they call."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from ...ir.op_registry import surface
 from ..declare import as_operand, scipy_operands
 from ..promotion import result_dtype
 
+# Programs by path.
 LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
+# Conventions at kinks by path, for docs/rules.md.
 KINKS: dict[str, str] = {}
 
 
 def written(*paths: str, kinks: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares what stands for the function at each of these paths, and its convention where it
-    has no derivative."""
+    """Register the decorated program for the functions at `paths`; `kinks` states the convention
+    for its derivative where there is none."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         for path in paths:
@@ -32,7 +34,7 @@ def written(*paths: str, kinks: str = "") -> Callable[[Callable[..., Any]], Call
 
 
 def view_of(x: Any, value: Any, writeable: bool = False) -> Any:
-    """In a program of the library: the result of the function shares memory with x."""
+    """Intrinsic: `value`, marked as sharing memory with x in NumPy."""
     return value
 
 
@@ -42,7 +44,7 @@ def build_view_of(b: Builder, x: Any, value: Any, writeable: bool = False) -> An
 
 
 def unsupported(message: str) -> None:
-    """In a program of the library: refuses the call while it is compiled."""
+    """Intrinsic: raise UnsupportedError at compile time."""
     raise UnsupportedError(message)
 
 
@@ -52,7 +54,7 @@ def build_unsupported(b: Builder, message: str) -> None:
 
 
 def scipy_floats(*operands: Any, single: bool = False) -> Any:
-    """In a program of the library: the operands in the dtype that SciPy computes in."""
+    """Intrinsic: the operands, cast to the dtype in which SciPy computes."""
     return operands
 
 
@@ -62,8 +64,8 @@ def build_scipy_floats(b: Builder, *operands: Any, single: bool = False) -> Any:
 
 
 def numpy_float(x: Any) -> Any:
-    """In a program of the library: x as NumPy's functions of floats take it, which of whole
-    numbers give float16, float32 or float64 by their size."""
+    """Intrinsic: x, cast as NumPy's float ufuncs cast it: integers become float16, float32 or
+    float64, according to their size."""
     return x
 
 

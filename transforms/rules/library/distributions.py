@@ -1,4 +1,4 @@
-"""Densities of scipy.stats, for likelihoods.  SciPy computes them in float64."""
+"""Probability densities of `scipy.stats`, for likelihoods.  SciPy computes them in float64."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -19,7 +19,7 @@ def _standard(x: Any, loc: Any, scale: Any) -> Any:
 
 
 def _within(z: Any, inside: Any, value: Any) -> Any:
-    """The logarithm of a density at `z`, which is 0 outside, and unknown where that is."""
+    """A log density: `value` inside the support, -inf outside, NaN where `z` is NaN."""
     return np.where(inside, value, np.where(z == z, -np.inf, np.nan))
 
 
@@ -215,7 +215,7 @@ def poisson_pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     return np.exp(poisson_logpmf(k, mu, loc))
 
 
-# ---------------------------------------------------------------- of several numbers
+# ---------------------------------------------------------------- multivariate
 
 
 @written("scipy.stats.multivariate_normal.logpdf")
@@ -231,7 +231,7 @@ def multivariate_normal_logpdf(
     if off.ndim == 0 or off.ndim > 2:
         unsupported("points are the rows of a matrix, or one vector")
     lower = np.linalg.cholesky(cov)
-    z = np.linalg.solve(lower, off.T)  # a column for each point
+    z = np.linalg.solve(lower, off.T)  # one column per point
     volume = np.sum(np.log(np.diagonal(lower))) + 0.5 * cov.shape[0] * math.log(2.0 * math.pi)
     return np.squeeze(-0.5 * np.sum(z * z, axis=0) - volume)
 

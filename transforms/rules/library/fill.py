@@ -1,4 +1,4 @@
-"""Functions that write into an array they are given."""
+"""Functions that modify an array argument in place."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -68,5 +68,5 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 def copy_where(dst: Any, src: Any, where: Any) -> None:
-    """`numpy.copyto` with where=."""
+    """`numpy.copyto(dst, src, where=where)`."""
     dst[...] = np.where(where, src, dst)

@@ -1,4 +1,4 @@
-"""Parts of arrays: split, joined, chosen, repeated; places and grids."""
+"""Array manipulation: splitting, joining, selection, repetition; indices and grids."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -68,7 +68,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         places = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
         wanted = np.where(places < 0, places + n, places)
         order = np.argsort(wanted)
-        # Each insertion moves what comes after it, later insertions too.
+        # Each insertion shifts all elements after it, including later insertions.
         shifted = np.zeros(wanted.shape, dtype=np.int64)
         shifted[order] = wanted[order] + np.arange(wanted.shape[0])
         old = np.ones(n + wanted.shape[0], dtype=np.bool_)
@@ -207,7 +207,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
     return np.atleast_1d(np.asarray(a, dtype=dtype))
 
 
-# ---------------------------------------------------------------- places and grids
+# ---------------------------------------------------------------- indices and grids
 
 
 @written("numpy.argwhere")

@@ -1,4 +1,4 @@
-"""Reductions that leave out NaN."""
+"""Reductions that ignore NaN."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -55,7 +55,7 @@ def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 @written("numpy.nanvar")
 def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     x = np.asarray(a)
-    # Not where the mean is infinite: inf - inf is no number, and neither is the result.
+    # The mask is that of x: if the mean is infinite, inf - inf is NaN, and so is the result.
     apart = np.where(np.isnan(x), 0, x - nanmean(x, axis, keepdims=True))
     total = np.sum(apart * apart, axis=axis, keepdims=keepdims)
     free = (_count(x, axis, keepdims) - ddof).astype(total.dtype)
@@ -65,7 +65,7 @@ def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -
 @written("numpy.nanstd", kinks="0 where all are equal")
 def nanstd(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     var = nanvar(a, axis, ddof=ddof, keepdims=keepdims)
-    # As std: where all are equal 0 flows back.
+    # As `std`: the derivative is 0 if all elements are equal.
     return np.where(var == 0, var, np.sqrt(np.where(var == 0, 1.0, var)))
 
 
@@ -113,7 +113,7 @@ def nanquantile(
 
 
 def _of_numbers(x: Any, q: Any, method: str) -> Any:
-    """The quantile of what comes before the NaN, along the first axis."""
+    """The quantile of the values before the trailing NaNs, along the first axis."""
     if x.ndim == 1:
         count = int(np.sum(~np.isnan(x)))
         return at_quantile(x[:count], q, method) if count > 0 else _no_number(x)

@@ -1,4 +1,4 @@
-"""Order: sorting, and what is read off sorted values."""
+"""Sorting, medians and quantiles, binary search."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -12,7 +12,7 @@ from .declare_program import unsupported, written
 
 
 def _places(x: Any) -> Any:
-    """Where the elements in order are: a stable merge sort, NaN last."""
+    """The permutation that sorts a vector: a stable bottom-up merge sort, NaN last."""
     n = x.shape[0]
     order = np.arange(n)
     other = np.arange(n)
@@ -62,7 +62,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any
     return np.moveaxis(out.reshape(along.shape), -1, axis)
 
 
-# Everything in order is one of the orders that a partition may leave.
+# A sorted array is a valid partition.
 
 
 @written("numpy.partition", kinks="equal values count in the order they stand in")
@@ -88,7 +88,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def front(a: Any, axis: Any) -> Any:
-    """The axes that are reduced as one, before the others."""
+    """The array with the reduced axes merged to one first axis."""
     x = np.asarray(a)
     if axis is None:
         return np.ravel(x)
@@ -99,7 +99,7 @@ def front(a: Any, axis: Any) -> Any:
 
 
 def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
-    """A reduced value with the axes that keepdims= asks for, of an array of that rank."""
+    """A reduced value with keepdims= applied; `rank` is that of the array."""
     if not keepdims:
         return out
     return np.expand_dims(out, tuple(range(rank)) if axis is None else axis)
@@ -108,7 +108,7 @@ def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
 @written("numpy.median", kinks="equal values count in the order they stand in")
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = sort(front(a, axis), 0)
-    if x.dtype.kind in "biu":  # the sum of two may not fit
+    if x.dtype.kind in "biu":  # the sum of two may overflow
         x = x.astype(np.float64)
     n = x.shape[0]
     if n == 0:
@@ -127,9 +127,9 @@ def quantile(
 
 
 def quantiles(find: Any, a: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    """One quantile or several of `a` along an axis, each by `find(values in order, q, method)`."""
+    """One or several quantiles of `a` along an axis, each by `find(sorted values, q, method)`."""
     x = sort(front(a, axis), 0)
-    if x.dtype.kind in "iu":  # the difference of two may not fit
+    if x.dtype.kind in "iu":  # the difference of two may overflow
         x = x.astype(np.float64)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
         each = [find(x, np.float64(p), method) for p in q]
@@ -138,7 +138,7 @@ def quantiles(find: Any, a: Any, q: Any, axis: Any, method: str, keepdims: bool)
 
 
 def at_quantile(x: Any, q: Any, method: str) -> Any:
-    """The quantile of values in order; NaN, which are last, make it NaN."""
+    """The quantile of sorted values; NaN if there is a NaN, which sorts last."""
     n = x.shape[0]
     last = n - 1
     if method in ("lower", "higher", "nearest", "midpoint"):
@@ -165,7 +165,7 @@ def at_quantile(x: Any, q: Any, method: str) -> Any:
 
 
 def _alpha(method: str) -> Any:
-    """Where between its neighbours a quantile lies, in the terms of Hyndman and Fan."""
+    """The parameter alpha of a quantile method, as defined by Hyndman and Fan."""
     if method == "linear":
         return 1.0
     if method == "hazen":
@@ -197,7 +197,7 @@ def search(a: Any, v: Any, right: bool) -> Any:
     low, high = 0, a.shape[0]
     while low < high:
         middle = (low + high) // 2
-        # What is no number comes after all numbers.
+        # NaN sorts after all other values.
         beyond = v != v and (right or a[middle] == a[middle])
         if a[middle] < v or beyond or (right and a[middle] == v):
             low = middle + 1

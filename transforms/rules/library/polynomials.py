@@ -1,4 +1,4 @@
-"""Polynomials, and window functions."""
+"""Polynomials, geometric ranges (`logspace`, `geomspace`) and window functions."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -79,7 +79,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 
 def _without_zeros(p: Any) -> Any:
-    """The coefficients from the first that is not 0 on, and a 0 where there is none."""
+    """The coefficients without leading zeros; at least one coefficient."""
     given = np.atleast_1d(np.asarray(p))
     start, last = 0, max(given.shape[0] - 1, 0)
     while start < last and given[start] == 0:

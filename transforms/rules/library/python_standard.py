@@ -1,4 +1,4 @@
-"""Python's own: sorted, max with a key, functools, itertools, operator, math, statistics."""
+"""Python: `sorted`, `max` with a key, functools, itertools, operator, math, statistics."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -17,7 +17,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     values = np.array(list(iterable))
     keys = values if key is None else np.array([key(v) for v in iterable])
     order = np.argsort(keys)
-    if reverse:  # equal ones keep their order
+    if reverse:  # stable: equal keys keep their order
         order = (len(values) - 1 - np.argsort(keys[::-1]))[::-1]
     if isinstance(iterable, (list, tuple)):
         return [_one_of(values[order[i]], iterable) for i in tuple(range(len(iterable)))]
@@ -25,7 +25,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
 
 
 def _one_of(value: Any, values: Any) -> Any:
-    """Which of them it is turns out at run time; an array is still one of these arrays."""
+    """`value`, one of `values` selected at run time; an array may alias any of them."""
     if np.ndim(value) > 0:
         for v in values:
             value = view_of(v, value, True)

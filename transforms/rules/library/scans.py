@@ -1,4 +1,4 @@
-"""Running results, and the methods of ufuncs: `reduce`, `accumulate`, `at`."""
+"""Prefix scans, and the methods of ufuncs: `reduce`, `accumulate`, `reduceat`, `at`."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -23,7 +23,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     out = _scan_first(np.asarray(a) if dtype is None else np.asarray(a).astype(dtype), axis)
     for i in range(1, out.shape[0]):
         out[i] *= out[i - 1]
-    if dtype is not None:  # products wrap alike in 64 bits and in fewer
+    if dtype is not None:  # in 64 bits and in fewer the product wraps alike
         out = out.astype(dtype)
     return out if axis is None else np.moveaxis(out, 0, axis)
 
@@ -87,7 +87,7 @@ def ufunc_reduce(ufunc: Any, array: Any, axis: Any = 0, *, keepdims: bool = Fals
 
 
 def ufunc_reduceat(ufunc: Any, array: Any, indices: Any, axis: int = 0) -> Any:
-    """`ufunc.reduceat`: from each index up to the next, or one element where that is before."""
+    """`ufunc.reduceat`: from each index to the next; one element if the next is not greater."""
     x = np.moveaxis(np.asarray(array), axis, 0)
     starts = np.asarray(indices)
     out = x[starts]
@@ -99,7 +99,7 @@ def ufunc_reduceat(ufunc: Any, array: Any, indices: Any, axis: int = 0) -> Any:
 
 
 def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
-    """`ufunc.at`: one element or row after another, so that repeated indices add up."""
+    """`ufunc.at`: unbuffered, one element or row at a time; repeated indices accumulate."""
     places = np.ravel(np.asarray(indices))
     values = np.broadcast_to(np.asarray(b), (places.shape[0], *a.shape[1:]))
     for k in range(places.shape[0]):

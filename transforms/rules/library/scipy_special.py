@@ -1,4 +1,4 @@
-"""Functions of scipy.special that are made of others."""
+"""Functions of `scipy.special` (and `numpy.sinc`, `frexp`) composed of other functions."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -72,7 +72,7 @@ def log_ndtr(x: Any) -> Any:
 @written("scipy.special.logit")
 def logit(x: Any) -> Any:
     (p,) = scipy_floats(x)
-    # Around 0.5 the logarithms of x and 1 - x differ by less than either.
+    # Around 0.5 the difference of log(x) and log(1 - x) is smaller than either: cancellation.
     near = (p > 0.3) & (p < 0.65)
     middle, far = np.where(near, 2.0 * p - 1.0, 0.0), np.where(near, 0.5, p)
     return np.where(near, np.log1p(middle) - np.log1p(-middle), np.log(far) - np.log1p(-far))
@@ -116,7 +116,7 @@ def rel_entr(x: Any, y: Any) -> Any:
 @written("scipy.special.kl_div")
 def kl_div(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y, single=True)
-    # In float64, as SciPy: where x is near y the terms cancel.
+    # In float64, as in SciPy: for x near y the terms cancel.
     p, q = x.astype(np.float64), y.astype(np.float64)
     inside = (_weighed_log(p, q) - p + q).astype(x.dtype)
     return np.where((x > 0) & (y > 0), inside, _outside(x, y, y))
@@ -132,7 +132,7 @@ def _weighed_log(x: Any, y: Any) -> Any:
 
 
 def _outside(x: Any, y: Any, at_zero: Any) -> Any:
-    """An entropy where not both are positive."""
+    """An entropy for operands that are not both positive."""
     undefined = np.isnan(x) | np.isnan(y)
     return np.where((x == 0) & (y >= 0), at_zero, np.where(undefined, x + y, np.inf))
 
@@ -173,7 +173,7 @@ def frexp(x: Any) -> Any:
 
 
 def _scaled(x: Any, power: Any) -> Any:
-    """x * 2 ** power, in two steps, since the power alone may be too large for a float."""
+    """x * 2 ** power in two steps, since 2 ** power alone may overflow."""
     half = np.floor(0.5 * power)
     return x * 2.0**half * 2.0 ** (power - half)
 
@@ -201,7 +201,7 @@ def cosm1(x: Any) -> Any:
 def exprel(x: Any) -> Any:
     (x,) = scipy_floats(x)
     near = np.abs(x) < 1e-4
-    apart = np.where(near, 1.0, np.where(x == np.inf, 1e3, x))  # for inf / inf
+    apart = np.where(near, 1.0, np.where(x == np.inf, 1e3, x))  # avoids inf / inf
     series = 1.0 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24)))
     return np.where(near, series, np.expm1(apart) / apart)
 
@@ -218,7 +218,7 @@ def huber(delta: Any, r: Any) -> Any:
 def pseudo_huber(delta: Any, r: Any) -> Any:
     delta, r = scipy_floats(delta, r, single=True)
     root = np.hypot(delta, r)
-    # delta * (root - delta); where r is small, without the difference of nearly equal numbers.
+    # delta * (root - delta); rewritten for small r, where the difference would cancel.
     near = np.abs(r) < delta
     small = np.where(near, r, 0.0)
     excess = np.where(near, small * (small / np.where(near, root + delta, 1.0)), root - delta)

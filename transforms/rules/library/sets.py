@@ -1,4 +1,4 @@
-"""Arrays as sets, and counting: what is derived from order and carries no derivative itself."""
+"""Set operations on arrays, counting and histograms, based on sorting and search."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -13,7 +13,7 @@ from .order import argsort, search, searchsorted
 
 
 def _firsts(x: Any) -> Any:
-    """Where a new value begins in a vector in order; all NaN are one."""
+    """A mask of the first occurrences in a sorted vector; all NaN count as equal."""
     new = np.ones(x.shape, dtype=np.bool_)
     new[1:] = (x[1:] != x[:-1]) & ~(np.isnan(x[1:]) & np.isnan(x[:-1]))
     return new
@@ -148,7 +148,7 @@ def histogram(
 
 
 def _tally(flat: Any, edges: Any, weights: Any, out: Any) -> Any:
-    """Adds each weight in the bin of its value; the last bin holds its upper edge too."""
+    """Add each weight to the bin of its value; the last bin includes its upper edge."""
     for i in range(flat.shape[0]):
         if edges[0] <= flat[i] and flat[i] <= edges[-1]:
             at = min(search(edges, flat[i], True), edges.shape[0] - 1) - 1

@@ -1,4 +1,4 @@
-"""Averages and correlations."""
+"""Weighted averages, `ptp`, covariance and correlation."""
 
 # pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 
@@ -48,7 +48,7 @@ def cov(
         raise ValueError("m has more than 2 dimensions")
     x = _variables(m, rowvar) if y is None else _joined(m, y, rowvar)
     if y is None and np.ndim(m) == 2 and x.shape[0] == 1:
-        # NumPy gives a number, and the rank of what is compiled does not depend on sizes.
+        # NumPy returns a scalar here, but the rank of a result must not depend on sizes.
         raise ValueError("cov and corrcoef of a single variable need a vector: pass m.ravel()")
     free = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:

@@ -1,4 +1,6 @@
-"""Arithmetic and choice: operations whose derivatives have kinks, signs and conventions."""
+"""Arithmetic operators, `strong_mul`, minimum and maximum, `clip`, `where` and `cast`.
+
+Many of these have kinks; `kinks=` states the convention for the derivative there."""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from ...ir.op_registry import SURFACES, Rule, register, surface
 from ...ir.precedence import ADD, ATOM, MUL, TERNARY, Text, wrap
 from .. import operation_text
 from ..declare import (
+    as_numpy_scalar,
     as_operand,
     constant,
+    constant_scalar,
     elementwise,
     elementwise_infer,
-    numpy_number,
     refuse_keywords,
-    static_number,
     strong_product,
 )
 from ..promotion import is_weak
@@ -84,9 +86,10 @@ def positive(x):
 
 
 def _power(x, y, out):
-    n = static_number(y)
+    """Partials of `power`; a constant exponent gives a simpler partial in the base."""
+    n = constant_scalar(y)
     if n is None:
-        # log(1) stands in at base 0, where the exponent's derivative is 0.
+        # At base 0 the partial in the exponent is 0; log(1) avoids log(0) there.
         by_base = np.where(y == 0, 0.0, y * x ** (y - 1))
         return by_base, np.where(x == 0, 0.0, out * np.log(np.where(x == 0, 1.0, x)))
     by_exponent = np.where(x == 0, 0.0, out * np.log(np.where(x == 0, 1.0, x)))
@@ -155,7 +158,7 @@ def _strong_pullback(
     if 0 in wanted and is_float(b.sym(x).type):
         bars[0] = b.emit("strong_mul", g, p)
     if 1 in wanted and is_float(b.sym(p).type):
-        # Where x is 0 the result does not depend on p, however wild the cotangent is.
+        # Where x is 0 the result does not depend on p, even if the cotangent is infinite or nan.
         bars[1] = b.emit("strong_mul", x, g)
     return bars
 
@@ -186,12 +189,13 @@ register(
 )
 
 
-# ---------------------------------------------------------------- choice
+# ---------------------------------------------------------------- minimum, maximum, clip
 
 _TIES = "a tie is split evenly"
 
 
 def _largest(x, y, out):
+    """Partials of `maximum`: a tie is split evenly."""
     half = constant(0.5, out) * (x == y)
     return (x > y) + half, (x < y) + half
 
@@ -218,7 +222,7 @@ def minimum(x, y, *, out):
 
 
 def _largest_number(x, y, out):
-    """As `_largest`, but a nan yields to its partner."""
+    """Partials of `fmax`: as `_largest`, but if one operand is nan the other has partial 1."""
     half = constant(0.5, out) * (x == y)
     return ((x > y) | np.isnan(y)) + half, ((x < y) | np.isnan(x)) + half
 
@@ -250,7 +254,7 @@ def clip_high(x, hi):
     return x <= hi, x > hi
 
 
-MISSING: Any = object()  # an argument that was not given, where None has a meaning
+MISSING: Any = object()  # default of arguments for which None has a meaning
 
 
 @surface("numpy.clip")
@@ -265,7 +269,7 @@ def build_clip(
     a_min, a_max = (None if v is MISSING else v for v in (a_min, a_max))
     lo, hi = keywords.pop("min", a_min), keywords.pop("max", a_max)
     refuse_keywords("numpy.clip", {"out": out, **keywords})
-    x = numpy_number(as_operand(b, a))
+    x = as_numpy_scalar(as_operand(b, a))
     lo, hi = _reachable(b, x, lo, "min"), _reachable(b, x, hi, "max")
     if lo is None and hi is None:
         return x
@@ -277,20 +281,22 @@ def build_clip(
 
 
 def _reachable(b: Builder, x: Sym, bound: Any, end: str) -> Any:
-    """A Python integer as a bound of an integer array: at or beyond this `end` of the range of
-    the array's dtype it bounds nothing."""
+    """The bound of a clip of an integer array, or None if it has no effect.
+
+    A Python integer at or beyond this `end` ("min" or "max") of the range of the array's dtype has
+    no effect.  One known only at run time is clamped to that range."""
     if bound is None or isinstance(bound, (list, tuple)) or np.dtype(x.dtype).kind not in "iu":
         return bound
-    number = b.sym(bound)
-    if not is_weak(number.type) or number.dtype != "int64":
+    scalar = b.sym(bound)
+    if not is_weak(scalar.type) or scalar.dtype != "int64":
         return bound
     limit = int(getattr(np.iinfo(x.dtype), end))
-    value = static_number(number)
+    value = constant_scalar(scalar)
     if value is not None:
         return None if (value <= limit if end == "min" else value >= limit) else bound
     if end == "max" and limit > np.iinfo("int64").max:
         return bound
-    return b.emit("maximum" if end == "min" else "minimum", number, limit)
+    return b.emit("maximum" if end == "min" else "minimum", scalar, limit)
 
 
 @surface("numpy.ndarray.clip")
@@ -308,7 +314,7 @@ def _where_pullback(
 ) -> dict[int, Any]:
     c, x, y = args
     bars = {}
-    # A choice and no product: what is not chosen must not see an infinite cotangent.
+    # A select, not a product with a mask: an infinite cotangent must not reach the other operand.
     if 1 in wanted and is_float(b.sym(x).type):
         bars[1] = b.emit("where", c, g, 0.0)
     if 2 in wanted and is_float(b.sym(y).type):
@@ -360,7 +366,7 @@ def build_where(b: Builder, condition: Any, *choices: Any) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     x, y = (as_operand(b, v) for v in choices)
     c = as_operand(b, condition)
-    return numpy_number(b.emit("where", c if c.dtype == "bool" else c != 0, x, y))
+    return as_numpy_scalar(b.emit("where", c if c.dtype == "bool" else c != 0, x, y))
 
 
 # ---------------------------------------------------------------- cast

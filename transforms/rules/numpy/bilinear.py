@@ -1,4 +1,4 @@
-"""Products that are linear in each of two operands: shared by `matmul` and `einsum`."""
+"""Helpers of multilinear products, shared by `matmul`, `outer` and `einsum`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def typed(dtype: str, shape: tuple[Dim, ...]) -> Type:
+    """An array type, or a scalar type if the shape is empty."""
     return Array(dtype, shape) if shape else Scalar(dtype)
 
 
-def swap_last(x: Sym) -> Sym:
-    """The matrices of a stack, each transposed."""
+def transpose_matrices(x: Sym) -> Sym:
+    """The transpose of each matrix of a stack."""
     axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
     return x.b.emit("transpose", x, axes=axes)
 
 
 def bilinear(name: str) -> Any:
-    """The tangent of a product."""
+    """The pushforward of a multilinear operation: the product rule."""
 
     def pushforward(b: Builder, dots: Any, out: Any, args: Any, attrs: dict[str, Any]) -> Sym:
         terms = [

@@ -1,10 +1,11 @@
-"""Complex numbers: their parts, and which operations take them.
+"""Complex numbers: real and imaginary parts, conjugate, absolute value, surfaces of `cmath`.
 
-Within an adjoint sweep the adjoint of z = x + iy is dL/dx - i dL/dy.  Then a change of the loss is
-the real part of the sum of adjoint times change, the pullback of a function with a complex
-derivative is the same formula as that of a real one, and that of a product or a sum is its plain
-transpose.  Only what has no complex derivative has rules of its own: they are here.  What flows
-into a real value is the real part; the reverse pass sees to it, once.
+Within an adjoint sweep the adjoint of z = x + iy is dL/dx - i dL/dy.  With this convention the
+change of the loss is the real part of the sum of adjoint times change.  The pullback of a
+holomorphic function has the same formula as that of a real one, and the pullback of a product or a
+sum is its plain transpose, without conjugation.  Only functions that are not holomorphic need rules
+of their own; they are in this file.  The adjoint of a real value is the real part; the reverse pass
+takes it, once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...ir.errors import UnsupportedError
 from ...ir.nodes import Array, Scalar, Type, is_complex, real_dtype
 from ...ir.op_registry import RULES, Rule, register, surface
 from .. import operation_text
-from ..declare import as_operand, numpy_number, python_number
+from ..declare import as_numpy_scalar, as_operand, as_python_scalar
 from ..promotion import is_weak
 from . import arithmetic  # noqa: F401  (`absolute` is declared there)
 
@@ -36,7 +37,7 @@ def _infer_part(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Any =
 
 
 def _declare_part(name: str, factor: complex) -> None:
-    """`real` and `imag`: the real part of `factor` times the number."""
+    """Register `real` or `imag`: the real part of `factor` times the operand."""
 
     def pullback(b: Builder, g: Any, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Any:
         if 0 not in wanted or not is_complex(b.sym(args[0]).type):
@@ -76,6 +77,7 @@ def _conjugate_pushforward(b: Builder, dots: Any, out: Any, args: Any, attrs: At
 
 
 def conjugate(x: Sym) -> Sym:
+    """The conjugate of a complex operand; a real operand itself."""
     return x.b.emit("conjugate", x) if is_complex(x.type) else x
 
 
@@ -109,6 +111,7 @@ def _direction(b: Builder, x: Sym, out: Any) -> Sym:
 
 
 def _complex_absolute() -> None:
+    """Extend the pullback and pushforward of `absolute` to complex operands."""
     rule = RULES["absolute"]
     real_pullback, real_pushforward = rule.pullback, rule.pushforward
     assert real_pullback is not None and real_pushforward is not None
@@ -138,17 +141,21 @@ def build_conjugate(b: Builder, x: Any) -> Sym:
     x = as_operand(b, x)
     if x.dtype == "bool":
         raise UnsupportedError("conjugate of bools", advice="bools are their own conjugates")
-    return numpy_number(conjugate(x)) if is_complex(x.type) else numpy_number(b.emit("positive", x))
+    return (
+        as_numpy_scalar(conjugate(x))
+        if is_complex(x.type)
+        else as_numpy_scalar(b.emit("positive", x))
+    )
 
 
 @surface("numpy.real")
 def build_real(b: Builder, val: Any) -> Sym:
     x = as_operand(b, val)
-    return numpy_number(b.emit("real", x) if is_complex(x.type) else _counted(x))
+    return as_numpy_scalar(b.emit("real", x) if is_complex(x.type) else _bool_as_int(x))
 
 
-def _counted(x: Sym) -> Sym:
-    """A Python bool as the int it counts as."""
+def _bool_as_int(x: Sym) -> Sym:
+    """A Python bool as an int."""
     return x.astype("int64") if is_weak(x.type) and x.dtype == "bool" else x
 
 
@@ -156,9 +163,9 @@ def _counted(x: Sym) -> Sym:
 def build_imag(b: Builder, val: Any) -> Sym:
     x = as_operand(b, val)
     if is_complex(x.type):
-        return numpy_number(b.emit("imag", x))
-    x = _counted(x)
-    return numpy_number(b.emit("zeros_like", x, dtype=x.dtype))
+        return as_numpy_scalar(b.emit("imag", x))
+    x = _bool_as_int(x)
+    return as_numpy_scalar(b.emit("zeros_like", x, dtype=x.dtype))
 
 
 @surface("numpy.angle")
@@ -166,9 +173,9 @@ def build_angle(b: Builder, z: Any, deg: Any = False) -> Sym:
     x = as_operand(b, z)
     if not is_complex(x.type):
         angle = b.emit("arctan2", 0, x)
-        return numpy_number(np.degrees(angle) if deg else angle)
+        return as_numpy_scalar(np.degrees(angle) if deg else angle)
     angle = b.emit("arctan2", b.emit("imag", x), b.emit("real", x))
-    return numpy_number(np.degrees(angle) if deg else angle)
+    return as_numpy_scalar(np.degrees(angle) if deg else angle)
 
 
 @surface("builtins.complex")
@@ -178,7 +185,7 @@ def build_complex(b: Builder, real: Any = 0.0, imag: Any = None) -> Sym:
         x = x + b.sym(imag) * 1j
     if x.ndim or not isinstance(x.type, Scalar):
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    return python_number(x if is_complex(x.type) else x.astype("complex128"))
+    return as_python_scalar(x if is_complex(x.type) else x.astype("complex128"))
 
 
 @surface("numpy.iscomplexobj")
@@ -204,7 +211,7 @@ def build_isreal(b: Builder, x: Any) -> Sym:
 def _cmath(name: str) -> None:
     @surface(f"cmath.{name}")
     def build(b: Builder, x: Any) -> Sym:
-        return python_number(b.emit(_CMATH.get(name, f"arc{name[1:]}"), build_complex(b, x)))
+        return as_python_scalar(b.emit(_CMATH.get(name, f"arc{name[1:]}"), build_complex(b, x)))
 
 
 _CMATH = {n: n for n in "exp log sqrt sin cos tan sinh cosh tanh log10".split()}
@@ -214,4 +221,4 @@ for _name in (*_CMATH, "asin", "acos", "atan", "asinh", "atanh"):
 
 @surface("cmath.phase")
 def build_phase(b: Builder, x: Any) -> Sym:
-    return python_number(build_angle(b, build_complex(b, x)))
+    return as_python_scalar(build_angle(b, build_complex(b, x)))

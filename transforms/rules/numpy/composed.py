@@ -1,4 +1,6 @@
-"""NumPy functions that are a few other operations, and are differentiated as such."""
+"""Surfaces that expand to a few operations and are differentiated through them.
+
+Diagonals, triangles, `tile`, `repeat`, `nonzero`, `isclose`."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from ..declare import as_operand, refuse_keywords
 # ---------------------------------------------------------------- diagonals and triangles
 
 
-def _counting(b: Builder, n: Any) -> Sym:
+def _iota(b: Builder, n: Any) -> Sym:
     return b.emit("arange", 0, n, 1, dtype="int64")
 
 
@@ -39,13 +41,13 @@ def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: A
         columns = columns - k
     else:
         rows = rows + k
-    # A diagonal that lies outside is empty, as a range up to a negative number is.
+    # A diagonal outside the matrix is empty: its length is negative, and so `arange` is empty.
     square = not k and b.facts.known_equal(*x.type.shape[-2:])
     length = rows if square else b.emit("minimum", rows, columns)
-    at = _counting(b, known(b.sym(length)))
-    places = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
+    at = _iota(b, known(b.sym(length)))
+    indices = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
     items = (*[("all",)] * (x.ndim - 2), ("array", 1), ("array", 2))
-    return b.emit("index", x, *places, items=items)
+    return b.emit("index", x, *indices, items=items)
 
 
 @surface("numpy.trace", "numpy.ndarray.trace")
@@ -73,11 +75,11 @@ def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
         raise ValueError("Input must be 1- or 2-d.")
     n = size_of(b, x, 0)
     size = n + abs(k)
-    at = _counting(b, n)
+    at = _iota(b, n)
     zeros = b.emit("zeros", size, size, dtype=x.dtype)
-    places = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
+    indices = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
     path = (("index", (("array", 2), ("array", 3))),)
-    return b.emit("update", zeros, x, *places, path=path)
+    return b.emit("update", zeros, x, *indices, path=path)
 
 
 def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
@@ -86,9 +88,9 @@ def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
         raise refuse(b, "a triangle of a number", "give it a matrix")
     if x.ndim > 1 and isinstance(known(k), (int, np.integer)):
         return b.emit("tril" if lower else "triu", x, k=int(known(k)))
-    # Of a vector NumPy makes the matrix whose rows are all that vector.
-    rows = b.emit("expand_dims", _counting(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
-    columns = _counting(b, size_of(b, x, x.ndim - 1))
+    # As in NumPy, a vector is broadcast to a square matrix whose rows are that vector.
+    rows = b.emit("expand_dims", _iota(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
+    columns = _iota(b, size_of(b, x, x.ndim - 1))
     below = columns - rows <= k if lower else columns - rows >= k
     return b.emit("where", below, x, np.dtype(x.dtype).type(0))
 
@@ -115,8 +117,8 @@ def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     sizes = [1] * (rank - x.ndim) + [size_of(b, x, i) for i in range(x.ndim)]
     if not rank:
         return b.emit("copy", x)
-    apart = b.emit("reshape", x, *(n for size in sizes for n in (1, size)))
-    wide = b.emit("broadcast_to", apart, *(n for pair in zip(counts, sizes) for n in pair))
+    split = b.emit("reshape", x, *(n for size in sizes for n in (1, size)))
+    wide = b.emit("broadcast_to", split, *(n for pair in zip(counts, sizes) for n in pair))
     return b.new(b.emit("reshape", wide, *(product(pair) for pair in zip(counts, sizes))))
 
 
@@ -136,42 +138,44 @@ def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
         b.check(natural, "ValueError", "repeats may not contain negative values.")
         items: list[Any] = [("all",)] * x.ndim
         items[at] = ("array", 1)
-        return b.emit("index", x, _as_often(b, counts), items=tuple(items))
+        return b.emit("index", x, _repeated_indices(b, counts), items=tuple(items))
     sizes: list[Any] = [size_of(b, x, i) for i in range(x.ndim)]
-    apart = b.emit("expand_dims", x, axes=(at + 1,))
-    wide = b.emit("broadcast_to", apart, *sizes[: at + 1], count, *sizes[at + 1 :])
+    split = b.emit("expand_dims", x, axes=(at + 1,))
+    wide = b.emit("broadcast_to", split, *sizes[: at + 1], count, *sizes[at + 1 :])
     merged = product((sizes[at], count))
     return b.new(b.emit("reshape", wide, *sizes[:at], merged, *sizes[at + 1 :]))
 
 
-def _as_often(b: Builder, counts: Sym) -> Sym:
-    """The places 0, 1, … each as often as it is counted: they go up where a count is reached."""
+def _repeated_indices(b: Builder, counts: Sym) -> Sym:
+    """The indices 0, 1, …, index i repeated counts[i] times.
+
+    They are the running sum of marks set where each index's run ends."""
     ends = b.emit("cumsum", counts.astype("int64"), axis=0)
     total = b.emit("sum", counts.astype("int64"), axis=None, keepdims=False)
     marks = b.emit("zeros", total + 1, dtype="int64")
     marks = b.emit("update_add", marks, 1, ends, path=(("index", (("array", 2),)),))
-    places = b.emit("cumsum", marks, axis=0)
-    return b.emit("index", places, total, items=(("slice", None, 1, None),))
+    indices = b.emit("cumsum", marks, axis=0)
+    return b.emit("index", indices, total, items=(("slice", None, 1, None),))
 
 
-# ---------------------------------------------------------------- questions
+# ---------------------------------------------------------------- queries
 
 
 @surface("numpy.nonzero", "numpy.ndarray.nonzero")
 def build_nonzero(b: Builder, a: Any) -> tuple[Sym, ...]:
-    """The places of what is true: along each axis its indices, chosen by the mask."""
+    """The indices of the nonzero elements, one array per axis, selected by the mask."""
     x = as_operand(b, a)
     if not x.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed.")
     mask = x if x.dtype == "bool" else x != 0
-    places = []
+    indices = []
     for axis in range(x.ndim):
-        at = _counting(b, size_of(b, x, axis))
+        at = _iota(b, size_of(b, x, axis))
         if x.ndim > 1:
             others = tuple(i for i in range(x.ndim) if i != axis)
             at = b.emit("broadcast_like", b.emit("expand_dims", at, axes=others), mask)
-        places.append(b.emit("index", at, mask, items=(("mask", 1),)))
-    return tuple(places)
+        indices.append(b.emit("index", at, mask, items=(("mask", 1),)))
+    return tuple(indices)
 
 
 @surface("numpy.flatnonzero")
@@ -185,10 +189,10 @@ def build_isclose(
     b: Builder, a: Any, b_: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False
 ) -> Sym:
     x, y = as_operand(b, a), as_operand(b, b_)
-    # Whole numbers are compared as floats: the difference of two may not fit.
+    # Integers are compared as floats: the difference of two may overflow.
     y = y if is_float(y.type) or is_complex(y.type) else y.astype("float64")
     near = b.emit("absolute", x - y) <= atol + rtol * b.emit("absolute", y)
-    # Infinities are close to themselves and to nothing else.
+    # An infinity is close only to itself.
     close = (near & b.emit("isfinite", y)) | (x == y)
     if static(equal_nan, "equal_nan"):
         close = close | (b.emit("isnan", x) & b.emit("isnan", y))

@@ -1,6 +1,6 @@
-"""New arrays: filled with one value, and packed from numbers.
+"""Array creation: filled with one value (`zeros`, `full`), or packed from scalars (`array`).
 
-Sizes are int operands; a size whose value is known symbolically is the dim itself."""
+Sizes are int operands; if the symbolic value of a size is known, it is the dim of the result."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import known, static
 from ..broadcasting import unbroadcast
-from ..declare import as_operand, numpy_number, refuse_keywords
+from ..declare import as_numpy_scalar, as_operand, refuse_keywords
 from ..dtypes import as_dtype
-from ..integer_range_checks import require_fit
+from ..integer_range_checks import require_in_range
 from ..operation_text import call_text, dtype_text
 from ..promotion import join_dtypes
 
 
-def size_dim(operand: Operand) -> Dim:
-    """The dim that an int operand stands for, open where nothing is known of it."""
+def symbolic_size(operand: Operand) -> Dim:
+    """The symbolic value of an int operand as a dim; open if there is none."""
     value = operand.type.value if isinstance(operand.type, Scalar) else None
     return OPEN if value is None else value
 
 
 def sizes_text(sizes: Sequence[Text]) -> Text:
-    """A shape as people write it: `n`, `(n, m)`, `()`."""
+    """The source text of a shape: `n`, `(n, m)`, `()`."""
     if len(sizes) == 1:
         return sizes[0]
     return f"({', '.join(wrap(s, TERNARY) for s in sizes)})", ATOM
@@ -50,6 +50,7 @@ def no_pushforward(*args: Any) -> None:
 
 
 def register_create(name: str, infer: Any, evaluate: Any, text: Any, doc: str, **more: Any) -> None:
+    """Register an operation of kind "create", by default without derivative."""
     more.setdefault("differentiable", ())
     more.setdefault("pullback", no_pullback)
     more.setdefault("pushforward", no_pushforward)
@@ -60,10 +61,11 @@ def register_create(name: str, infer: Any, evaluate: Any, text: Any, doc: str, *
 
 
 def _declare_filled(name: str) -> None:
+    """Register `zeros`, `ones` or `empty`, and its `_like` operation."""
     function, like = getattr(np, name), getattr(np, f"{name}_like")
 
     def infer(b: Builder, types: Any, attrs: dict[str, Any], operands: Sequence[Operand]) -> Type:
-        return Array(attrs["dtype"], tuple(size_dim(o) for o in operands))
+        return Array(attrs["dtype"], tuple(symbolic_size(o) for o in operands))
 
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Any) -> Text:
         return call_text(f"np.{name}", [sizes_text(args)], dtype_keyword(attrs["dtype"]))
@@ -122,15 +124,17 @@ for _name in ("zeros", "ones", "empty"):
 
 
 def _infer_full(b: Builder, types: Any, attrs: dict[str, Any], operands: Sequence[Operand]) -> Type:
-    return Array(attrs["dtype"], tuple(size_dim(o) for o in operands[1:]))
+    return Array(attrs["dtype"], tuple(symbolic_size(o) for o in operands[1:]))
 
 
 def _full_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
-    told = {"dtype": attrs["dtype"]} if attrs["dtype"] != types[0].dtype else {}
-    return call_text("np.full", [sizes_text(args[1:]), args[0]], told)
+    keywords = {"dtype": attrs["dtype"]} if attrs["dtype"] != types[0].dtype else {}
+    return call_text("np.full", [sizes_text(args[1:]), args[0]], keywords)
 
 
 def _fill_pullback(at: int) -> Any:
+    """The pullback of a fill with operand `at`: the sum of the cotangent."""
+
     def pullback(
         b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: dict[str, Any], wanted: Any
     ) -> dict[int, Any]:
@@ -189,7 +193,7 @@ register_create(
 
 
 def as_sizes(b: Builder, shape: Any) -> list[Any]:
-    """The sizes in a shape argument: an int, or a sequence of ints."""
+    """The sizes of a shape argument (an int or a sequence of ints), as ints or int64 Syms."""
     if isinstance(shape, Sym) and shape.ndim == 1:
         raise UnsupportedError("a shape given as an array", advice="give a tuple of sizes")
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
@@ -221,7 +225,7 @@ def _filled_surfaces(name: str) -> None:
         dtype = as_dtype(dtype, x.dtype)
         if shape is not None:
             return b.emit(name, *as_sizes(b, shape), dtype=dtype)
-        return numpy_number(b.emit(f"{name}_like", x, dtype=dtype))
+        return as_numpy_scalar(b.emit(f"{name}_like", x, dtype=dtype))
 
 
 for _name in ("zeros", "ones", "empty"):
@@ -242,9 +246,9 @@ def build_full(
 
 
 def _require_integer_fit(b: Builder, fill: Sym, dtype: str) -> None:
-    """`np.full` checks Python integers; it converts floats as `astype` does."""
+    """The range check of `np.full`: it checks Python integers, and casts floats as `astype`."""
     if fill.dtype == "int64":
-        require_fit(b, fill, dtype)
+        require_in_range(b, fill, dtype)
 
 
 @surface("numpy.full_like")
@@ -264,10 +268,10 @@ def build_full_like(
     if fill.ndim:
         return b.emit("broadcast_like", fill.astype(dtype), x)
     _require_integer_fit(b, fill, dtype)
-    return numpy_number(b.emit("full_like", x, fill, dtype=dtype))
+    return as_numpy_scalar(b.emit("full_like", x, fill, dtype=dtype))
 
 
-# ---------------------------------------------------------------- packed from numbers
+# ---------------------------------------------------------------- packed from scalars
 
 
 def _pack_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
@@ -278,9 +282,9 @@ def _pack_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type
             return next(cells)
         return f"[{', '.join(rows(shape[1:]) for _ in range(shape[0]))}]"
 
-    plain = join_dtypes(types) if types else "float64"
-    told = {"dtype": attrs["dtype"]} if attrs["dtype"] != plain else {}
-    return call_text("np.array", [(rows(attrs["shape"]), ATOM)], told)
+    default = join_dtypes(types) if types else "float64"
+    keywords = {"dtype": attrs["dtype"]} if attrs["dtype"] != default else {}
+    return call_text("np.array", [(rows(attrs["shape"]), ATOM)], keywords)
 
 
 def _pack_pullback(
@@ -292,9 +296,9 @@ def _pack_pullback(
     shape = attrs["shape"]
     for i in sorted(wanted):
         if is_float(b.sym(args[i]).type):
-            place = [int(k) for k in np.unravel_index(i, shape)]
+            position = [int(k) for k in np.unravel_index(i, shape)]
             items = tuple(("int", 1 + k) for k in range(len(shape)))
-            bars[i] = b.emit("index", g, *place, items=items).astype(b.sym(args[i]).dtype)
+            bars[i] = b.emit("index", g, *position, items=items).astype(b.sym(args[i]).dtype)
     return bars
 
 
@@ -334,7 +338,7 @@ def build_array(
     if static(ndmin, "ndmin"):
         refuse_keywords("numpy.array", {"ndmin": ndmin})
     x = _as_array(b, object, dtype)
-    # A value that was just made needs no copy of its own.
+    # A value that was just created needs no copy.
     return (
         b.emit("copy", x) if isinstance(object, Sym) and x is object and static(copy, "copy") else x
     )
@@ -360,7 +364,7 @@ def _as_array(b: Builder, value: Any, dtype: Any) -> Any:
     if isinstance(x.type, Array):
         return x.astype(dtype)
     if isinstance(x.type, Scalar):
-        require_fit(b, x, dtype)
+        require_in_range(b, x, dtype)
         return b.emit("pack", x, shape=(), dtype=dtype)
     if isinstance(x.type, ListOf):
         return b.emit("list_stack", x).astype(dtype)
@@ -375,18 +379,18 @@ _INHOMOGENEOUS = (
 
 
 def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
-    """A nested sequence: packed if it holds scalars only, else stacked."""
+    """The array of a nested sequence: packed if it holds scalars only, otherwise stacked."""
     cells: list[Sym] = []
     shape = _flatten(b, rows, cells)
     if shape is not None:
         if not cells:
             sizes = [int(n) for n in shape]
             return b.emit("zeros", *sizes, dtype=as_dtype(dtype))
-        # A Python number in a sequence is not weak: NumPy looks at each element for itself.
+        # A Python scalar in a sequence is not weak: NumPy promotes the elements' own dtypes.
         strong = [Scalar(c.dtype) for c in cells]
         dtype = as_dtype(dtype, join_dtypes(strong))
         for cell in cells:
-            require_fit(b, cell, dtype)
+            require_in_range(b, cell, dtype)
         return b.emit("pack", *cells, shape=shape, dtype=dtype)
     parts = [
         _nested(b, list(r), dtype) if isinstance(r, (list, tuple)) else _as_array(b, r, dtype)
@@ -399,7 +403,9 @@ def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
 
 
 def _flatten(b: Builder, value: Any, cells: list[Sym]) -> tuple[int, ...] | None:
-    """Collects the scalars of a nested sequence; its shape, or None if arrays are in it."""
+    """Append the scalars of a nested sequence to `cells`.
+
+    Returns its shape, or None if it contains arrays."""
     if not isinstance(value, (list, tuple)):
         x = b.sym(value)
         if not isinstance(x.type, Scalar):

@@ -1,4 +1,4 @@
-"""Running totals along an axis."""
+"""Prefix sums along an axis (`cumsum`)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ..axes_and_sizes import axis_of, product
 from ..declare import as_operand, refuse_keywords
 from ..dtypes import as_dtype
 from ..operation_text import method
-from .reductions import total_dtype
+from .reductions import sum_dtype
 
 
 def _infer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
     x = types[0]
     assert isinstance(x, Array), x
-    return Array(total_dtype(x.dtype), x.shape)
+    return Array(sum_dtype(x.dtype), x.shape)
 
 
 def _reversed(b: Builder, x: Any, axis: int) -> Sym:
+    """`x` in reverse order along an axis."""
     items = [("all",)] * b.sym(x).ndim
     items[axis] = ("slice", None, None, 1)
     return b.emit("index", x, -1, items=tuple(items))
@@ -75,5 +76,5 @@ def build_cumsum(b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: A
     if axis is None:
         axis, x = 0, x if x.ndim == 1 else b.emit("reshape", x, product(x.shape))
     total = b.emit("cumsum", x, axis=axis_of(b, axis, x.ndim))
-    # Sums wrap alike in 64 bits and in fewer.
+    # The sum in 64 bits, truncated, equals the sum in the smaller dtype: both wrap.
     return total if dtype is None else total.astype(as_dtype(dtype))

@@ -1,8 +1,8 @@
-"""`einsum`, in a form that differentiation does not leave: every operand has distinct labels,
-and every label is in the result or in two operands at least.
+"""`einsum`, in a normal form that is closed under differentiation.
 
-The surface brings any expression to that form: diagonals are read by index, what one operand
-alone sums over is summed first, single axes that are broadcast are squeezed.
+In normal form every operand has distinct labels, and every label is in the result or in at least
+two operands.  `contract` brings any expression to that form: diagonals are read by index, labels of
+one operand alone are summed first, and broadcast axes of size 1 are squeezed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import invalid, require_equal, size_of, static
 from ..declare import as_operand
 from ..promotion import join_dtypes
-from .bilinear import LETTERS, bilinear, swap_last, typed
+from .bilinear import LETTERS, bilinear, transpose_matrices, typed
 from .indexing import placement
 from .shape_functions import transposed
 
@@ -76,11 +76,11 @@ register(
 )
 
 
-# ---------------------------------------------------------------- bringing it to form
+# ---------------------------------------------------------------- normal form
 
 
 def contract(b: Builder, xs: list[Sym], labels: list[str], out: str) -> Sym:
-    """The einsum of `xs`, with as plain operations as do it."""
+    """Emit the einsum of `xs` in normal form, or as simpler operations where these suffice."""
     xs, labels = list(xs), list(labels)
     for k in range(len(xs)):
         xs[k], labels[k] = _diagonal(b, xs[k], labels[k])
@@ -107,7 +107,7 @@ def contract(b: Builder, xs: list[Sym], labels: list[str], out: str) -> Sym:
 
 
 def _diagonal(b: Builder, x: Sym, letters: str) -> tuple[Sym, str]:
-    """x[i, i] for a label that occurs twice."""
+    """`x` with repeated labels replaced by a diagonal, `x[i, i]`, and its new labels."""
     repeated = [c for c in dict.fromkeys(letters) if letters.count(c) > 1]
     if not repeated:
         return x, letters
@@ -140,16 +140,19 @@ def _diagonal(b: Builder, x: Sym, letters: str) -> tuple[Sym, str]:
 
 
 def _unify(b: Builder, xs: list[Sym], labels: list[str]) -> None:
-    """One size per label: an axis of size 1 that meets a longer one is squeezed."""
+    """Ensure one size per label, in place.
+
+    An axis of size 1 that is broadcast against a longer one is squeezed; other differences are
+    checked."""
     one = Dim.of(1)
     for c in dict.fromkeys("".join(labels)):
-        places = [k for k, s in enumerate(labels) if c in s]
+        holders = [k for k, s in enumerate(labels) if c in s]
 
         def dim(k: int, c: str = c) -> Dim:
             return b.facts.canonical(xs[k].type.shape[labels[k].index(c)])
 
-        main = next((k for k in places if dim(k) != one), places[0])
-        for k in places:
+        main = next((k for k in holders if dim(k) != one), holders[0])
+        for k in holders:
             if k == main or dim(k) == dim(main):
                 continue
             relation = b.facts.relate(dim(main), dim(k))
@@ -173,7 +176,7 @@ def _unify(b: Builder, xs: list[Sym], labels: list[str]) -> None:
 
 
 def _sum_alone(b: Builder, x: Sym, letters: str, others: str) -> tuple[Sym, str]:
-    """Sums over the labels that nobody else has."""
+    """`x` summed over the labels that are not in `others`, and its remaining labels."""
     axes = tuple(i for i, c in enumerate(letters) if c not in others)
     if not axes:
         return x, letters
@@ -185,7 +188,7 @@ def _sum_alone(b: Builder, x: Sym, letters: str, others: str) -> tuple[Sym, str]
 
 
 def _as_matmul(b: Builder, left: list[tuple[Sym, str]], out: str) -> Sym | None:
-    """A product of two operands as `@`, `outer` or `*` where one of them says just that."""
+    """A contraction of two operands as `@`, `outer` or `*`; None if none of them fits."""
     (x, s), (y, t) = left
     if s == t == out:
         return x * y
@@ -201,9 +204,9 @@ def _as_matmul(b: Builder, left: list[tuple[Sym, str]], out: str) -> Sym | None:
     if s[lead:].replace(summed[0], "") + t[lead:].replace(summed[0], "") != out[lead:]:
         (x, s), (y, t) = left[::-1]
     if s[-1] != summed[0]:
-        x = swap_last(x)
+        x = transpose_matrices(x)
     if t[lead] != summed[0]:
-        y = swap_last(y)
+        y = transpose_matrices(y)
     return x @ y
 
 
@@ -223,7 +226,7 @@ def einsum(b: Builder, *operands: Any, optimize: Any = False) -> Sym:
 
 
 def _from_lists(b: Builder, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """einsum(x, [0, 1], y, [1, 2], [0, 2]): numbers are labels in alphabetical order."""
+    """The string form of einsum(x, [0, 1], y, [1, 2], [0, 2]): ints become letters."""
 
     def letters(sublist: Any) -> str:
         order = LETTERS[26:] + LETTERS[:26]
@@ -237,8 +240,8 @@ def _from_lists(b: Builder, operands: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
-    """Labels of each operand and of the result; an ellipsis gets labels of its own."""
-    told = "einstein sum subscripts string"
+    """The labels of each operand and of the result; an ellipsis is replaced by unused letters."""
+    subject = "einstein sum subscripts string"
     inputs, arrow, out = text.partition("->")
     labels = inputs.split(",")
     if len(labels) != len(ranks):
@@ -247,11 +250,11 @@ def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
     for s in (*labels, out):
         rest = s.replace("...", "", 1)
         if not all(c in LETTERS for c in rest):
-            raise invalid(b, f"invalid subscript in {told} {text!r}")
+            raise invalid(b, f"invalid subscript in {subject} {text!r}")
     free = [c for c in LETTERS if c not in text]
     dots = [rank - len(s) + 3 for s, rank in zip(labels, ranks, strict=True) if "..." in s]
     if any(d < 0 for d in dots) or max(dots, default=0) > len(free):
-        raise invalid(b, f"{told} contains too many subscripts for an operand")
+        raise invalid(b, f"{subject} contains too many subscripts for an operand")
     spare = "".join(free[: max(dots, default=0)])
     expanded = []
     for k, (s, rank) in enumerate(zip(labels, ranks, strict=True)):
@@ -259,7 +262,7 @@ def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
         full = s.replace("...", spare[len(spare) - width :] if width else "")
         if len(full) != rank:
             many = "too many subscripts for" if len(full) > rank else "too few subscripts for"
-            raise invalid(b, f"{told} contains {many} operand {k}")
+            raise invalid(b, f"{subject} contains {many} operand {k}")
         expanded.append(full)
     every = "".join(expanded)
     if not arrow:
@@ -271,8 +274,8 @@ def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
     for c in out:
         if c not in every:
             raise invalid(
-                b, f"{told} included output subscript '{c}' which never appeared in an input"
+                b, f"{subject} included output subscript '{c}' which never appeared in an input"
             )
         if out.count(c) > 1:
-            raise invalid(b, f"{told} includes output subscript '{c}' multiple times")
+            raise invalid(b, f"{subject} includes output subscript '{c}' multiple times")
     return expanded, out

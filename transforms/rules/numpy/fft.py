@@ -1,11 +1,13 @@
-"""Discrete Fourier transforms along one axis: `fft` of complex numbers in either direction, `rfft`
-of real ones, `irfft` back to real ones, and `resize`, which cuts or pads an axis with zeros.
+"""Discrete Fourier transforms along one axis.
 
-The matrix of `fft` is symmetric, so its pullback is the same transform again.  `rfft` leaves out
-the half of the spectrum that mirrors the other; what its pullback and that of `irfft` owe to the
-mirrored half is a weight of 2 on all frequencies that have a mirror image.
+Operations: `fft` (complex, forward or inverse), `rfft` (real input), `irfft` (real output), and
+`resize`, which truncates an axis or pads it with zeros.
 
-NumPy's functions of several axes are these, one axis after another.
+The matrix of `fft` is symmetric, so its pullback is the same transform.  `rfft` leaves out the half
+of the spectrum that is the conjugate of the other half.  The pullbacks of `rfft` and `irfft`
+account for it by a weight of 2 on all frequencies that have a mirror image.
+
+NumPy's functions of several axes apply these operations to one axis after another.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ from ...runtime.helpers import resize_axis
 from ..axes_and_sizes import axes_of, axis_of, invalid, known, size_of, static
 from ..declare import as_operand, constant
 from .complex_numbers import conjugate
-from .creation import size_dim
+from .creation import symbolic_size
 
 Attrs = dict[str, Any]
 
-_SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+# The norm with the scalings of forward and inverse transform exchanged.
+_OPPOSITE_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def complex_dtype(dtype: str) -> str:
+    """The dtype of the transform of an array."""
     return "complex64" if dtype in ("float32", "float16", "complex64") else "complex128"
 
 
@@ -54,18 +58,19 @@ def _infer_rfft(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Any = 
 
 def _infer_irfft(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Any) -> Type:
     y = types[0]
-    shape = _resized(y.shape, attrs["axis"], size_dim(operands[1]))
+    shape = _resized(y.shape, attrs["axis"], symbolic_size(operands[1]))
     return Array(real_dtype(complex_dtype(y.dtype)), shape)
 
 
 def _infer_resize(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Any) -> Type:
-    shape = _resized(types[0].shape, attrs["axis"], size_dim(operands[1]))
+    shape = _resized(types[0].shape, attrs["axis"], symbolic_size(operands[1]))
     return Array(types[0].dtype, shape)
 
 
 def _weights(b: Builder, like: Sym, n: Any, axis: int, mirrored: float) -> Sym:
-    """`mirrored` for each frequency of a real signal of length n that has a mirror image, 1 for
-    those that are their own; shaped to multiply `like`."""
+    """Weights of the frequencies of a real signal of length n, shaped to broadcast against `like`.
+
+    `mirrored` for frequencies that have a mirror image, 1 for 0 and n / 2, which have none."""
     k = b.emit("arange", 0, size_of(b, like, axis), 1, dtype="int64")
     own = (k == 0) | (k * 2 == n)
     one = b.sym(constant(1.0, b.sym(np.dtype(real_dtype(like.dtype)).type(1))))
@@ -82,12 +87,12 @@ def _pull_rfft(b: Builder, g: Sym, x: Sym, attrs: Attrs) -> Sym:
     axis = attrs["axis"]
     n = size_of(b, x, axis)
     half = conjugate(g) * _weights(b, g, n, axis, 0.5)
-    return b.emit("irfft", half, n, axis=axis, norm=_SWAPPED[attrs["norm"]])
+    return b.emit("irfft", half, n, axis=axis, norm=_OPPOSITE_NORM[attrs["norm"]])
 
 
 def _pull_irfft(b: Builder, g: Sym, x: Sym, attrs: Attrs) -> Sym:
     axis = attrs["axis"]
-    spectrum = conjugate(b.emit("rfft", g, axis=axis, norm=_SWAPPED[attrs["norm"]]))
+    spectrum = conjugate(b.emit("rfft", g, axis=axis, norm=_OPPOSITE_NORM[attrs["norm"]]))
     return spectrum * _weights(b, spectrum, size_of(b, g, axis), axis, 2.0)
 
 
@@ -161,7 +166,7 @@ _declare(
 
 def _norm(norm: Any) -> str:
     norm = static(norm, "norm") or "backward"
-    if norm not in _SWAPPED:
+    if norm not in _OPPOSITE_NORM:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return norm
 
@@ -176,18 +181,18 @@ def _operand(b: Builder, a: Any) -> Sym:
 
 
 def _sized(b: Builder, x: Sym, n: Any, axis: int) -> Sym:
-    """x cut or padded to n along an axis; as it is where n is its size."""
+    """x truncated or padded to size n along an axis; x itself if it has that size."""
     n = size_of(b, x, axis) if n is None else known(n)
     _check_size(b, n)
-    dim = size_dim(n.operand) if isinstance(n, Sym) else Dim.of(n)
+    dim = symbolic_size(n.operand) if isinstance(n, Sym) else Dim.of(n)
     if b.facts.known_equal(dim, x.type.shape[axis]):
         return x
     return b.emit("resize", x, n, axis=axis)
 
 
 def _check_size(b: Builder, n: Any) -> None:
-    told = n if isinstance(n, Sym) else str(n)
-    message = ("Invalid number of FFT data points (", told, ") specified.")
+    size = n if isinstance(n, Sym) else str(n)
+    message = ("Invalid number of FFT data points (", size, ") specified.")
     b.check(n >= 1, "ValueError", *message)
 
 
@@ -230,19 +235,19 @@ def build_irfft(b: Builder, a: Any, n: Any = None, axis: Any = -1, norm: Any = N
 
 @surface("numpy.fft.hfft", "scipy.fft.hfft")
 def build_hfft(b: Builder, a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Sym:
-    return build_irfft(b, conjugate(_operand(b, a)), n, axis, _SWAPPED[_norm(norm)])
+    return build_irfft(b, conjugate(_operand(b, a)), n, axis, _OPPOSITE_NORM[_norm(norm)])
 
 
 @surface("numpy.fft.ihfft", "scipy.fft.ihfft")
 def build_ihfft(b: Builder, a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Sym:
-    return conjugate(build_rfft(b, a, n, axis, _SWAPPED[_norm(norm)]))
+    return conjugate(build_rfft(b, a, n, axis, _OPPOSITE_NORM[_norm(norm)]))
 
 
 # ---------------------------------------------------------------- several axes
 
 
 def _plan(b: Builder, x: Sym, s: Any, axes: Any) -> list[tuple[int, Any]]:
-    """Axes and the sizes asked for (None: their own)."""
+    """Pairs of an axis and its requested size (None: unchanged)."""
     if s is not None and not isinstance(s, (tuple, list)):
         raise TypeError("s must be a sequence of integers")
     if axes is None:
@@ -262,7 +267,7 @@ def _plan(b: Builder, x: Sym, s: Any, axes: Any) -> list[tuple[int, Any]]:
 
 
 def _several(name: str, axes: Any) -> None:
-    """`fftn` and its kin; those that end in 2 have other default axes only."""
+    """Declare `fftn` or a similar function; names that end in 2 differ in the default axes only."""
     kind = name.rstrip("n2")
 
     @surface(f"numpy.fft.{name}", f"scipy.fft.{name}")

@@ -1,7 +1,8 @@
-"""Reading by index: `index`, with NumPy's basic and advanced semantics.
+"""The operation `index`: NumPy's basic and advanced indexing (gather).
 
-`items` covers every axis of the array: ("int", p), ("slice", start, stop, step), ("all",),
-("new",), ("array", p), ("mask", p), where positions count in the operation's arguments.
+The attribute `items` covers every axis of the array: ("int", p), ("slice", start, stop, step),
+("all",), ("new",), ("array", p), ("mask", p).  Here p, start, stop and step are positions of
+operands in the operation's arguments, or None.
 """
 
 from __future__ import annotations
@@ -27,22 +28,25 @@ Items = Sequence[Item]
 
 
 def positions(items: Items) -> list[int]:
-    """The positions of all operands of an index, in order."""
+    """The argument positions of all operands of an index, in order."""
     return [p for item in items for p in item[1:] if p is not None]
 
 
 def renumber(items: Items, at: Callable[[int], int]) -> tuple[Item, ...]:
+    """The items with each argument position p replaced by at(p)."""
     return tuple((i[0], *(None if p is None else at(p) for p in i[1:])) for i in items)
 
 
 def is_advanced(items: Items) -> bool:
-    """Whether arrays or masks are among the items; then ints count as arrays of rank 0."""
+    """True for advanced indexing (arrays or masks); ints then count as arrays of rank 0."""
     return any(item[0] in ("array", "mask") for item in items)
 
 
 def placement(items: Items) -> int | None:
-    """Where the axes of the index arrays, broadcast together, stand among the axes of the
-    result: in their own place if they are neighbours, else first.  None if basic."""
+    """The position, among the result's axes, of the broadcast axes of the index arrays.
+
+    If the index arrays are adjacent it is the position of the first one, otherwise 0.  None for
+    basic indexing."""
     if not is_advanced(items):
         return None
     arrays = [k for k, item in enumerate(items) if item[0] in ("int", "array", "mask")]
@@ -58,8 +62,9 @@ def result_shape(
     args: Sequence[Operand],
     size: Callable[[int], Any],
 ) -> tuple[Dim, ...]:
-    """The shape of what is read; emits the checks that the items fit the axes.  `size` gives
-    the run-time size of an axis."""
+    """The shape of the result; emits checks that the items are valid for the axes.
+
+    `size` returns the run-time size of an axis."""
     kept: list[Dim] = []
     arrays: list[tuple[Dim, ...]] = []
     axis = 0
@@ -93,7 +98,7 @@ def _slice_dim(b: Builder, n: Dim, item: Item, args: Sequence[Operand]) -> Dim:
         step = args[item[3]]
         nonzero = step.value != 0 if isinstance(step, Const) else b.checks and b.sym(step) != 0
         b.check(nonzero, "ValueError", "slice step cannot be zero")
-    bounds = [None if p is None else value_of(args[p]) for p in item[1:]]
+    bounds = [None if p is None else symbolic_size(args[p]) for p in item[1:]]
     if OPEN in bounds:
         return OPEN
     n = b.facts.canonical(n)
@@ -101,7 +106,8 @@ def _slice_dim(b: Builder, n: Dim, item: Item, args: Sequence[Operand]) -> Dim:
     return slice_length(n, start, stop, step, b.facts)
 
 
-def value_of(x: Operand) -> Dim:
+def symbolic_size(x: Operand) -> Dim:
+    """The symbolic value of an int operand as a dim; open if there is none."""
     known = x.type.value if isinstance(x.type, Scalar) else None
     return OPEN if known is None else known
 
@@ -127,7 +133,7 @@ def _check_mask(
 
 
 def _index_shape(b: Builder, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
-    """Index arrays broadcast together; what is open here is tested where they meet."""
+    """The broadcast shape of the index arrays; open dims are checked at run time."""
     if len(shapes) == 1:
         return shapes[0]
     for left, right in zip(shapes, shapes[1:]):
@@ -141,7 +147,7 @@ def _index_shape(b: Builder, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
 
 
 def result_layout(layout: str, items: Items, args: Sequence[Operand]) -> str:
-    """C-contiguous remains what leading ints and one plain slice cut out of C-contiguous."""
+    """The layout of the result: leading ints and one slice of step 1 keep C-contiguity."""
     if is_advanced(items):
         return "C"
     rest = [item for item in items if item[0] != "new"]
@@ -155,11 +161,11 @@ def result_layout(layout: str, items: Items, args: Sequence[Operand]) -> str:
     return layout if all(item[0] == "all" for item in rest) else "A"
 
 
-# ---------------------------------------------------------------- meaning and text
+# ---------------------------------------------------------------- evaluation and source text
 
 
 def numpy_key(items: Items, args: Sequence[Any]) -> tuple[Any, ...]:
-    """The items as NumPy takes them."""
+    """The items as an index tuple for NumPy."""
     return tuple(_numpy_item(item, args) for item in items)
 
 
@@ -175,7 +181,7 @@ def _numpy_item(item: Item, args: Sequence[Any]) -> Any:
 
 
 def items_text(items: Items, args: Sequence[Text]) -> str:
-    """`[i, 1:]`; colons at the end say nothing."""
+    """The source text of an index, `[i, 1:]`; trailing colons are left out."""
     items = list(items)
     while len(items) > 1 and items[-1] == ("all",):
         items.pop()

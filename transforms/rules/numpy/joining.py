@@ -1,4 +1,4 @@
-"""Arrays put together: `concatenate` and `stack`; the rest is written with them."""
+"""`concatenate` and `stack`, and the functions that are composed of them (`hstack`, `vstack`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import axis_of, invalid, require_equal, size_of, static
-from ..declare import as_operand, numpy_number
+from ..declare import as_numpy_scalar, as_operand
 from ..dtypes import as_dtype, require_cast
 from ..promotion import join_dtypes
 from .shape_functions import atleast_1d, atleast_2d, atleast_3d, ravel, sliced
@@ -22,9 +22,9 @@ Attrs = dict[str, Any]
 
 
 def _require_same(
-    b: Builder, types: Sequence[Any], operands: Sequence[Operand], skip: int | None, told: Any
+    b: Builder, types: Sequence[Any], operands: Sequence[Operand], skip: int | None, message: Any
 ) -> None:
-    """All operands agree in all axes but one."""
+    """Require that all operands have the same shape, except along axis `skip`."""
     for k in range(1, len(types)):
         for axis in range(types[0].ndim):
             if axis == skip:
@@ -38,7 +38,7 @@ def _require_same(
                     size_of(b, operands[k], axis),
                 ),
                 "ValueError",
-                lambda m, n, k=k, axis=axis: told(axis, k, m, n),
+                lambda m, n, k=k, axis=axis: message(axis, k, m, n),
             )
 
 
@@ -53,6 +53,7 @@ def _text(name: str) -> Any:
 
 
 def _tangents(b: Builder, dots: Sequence[Any], args: Sequence[Sym]) -> list[Sym]:
+    """The tangents of all operands; zeros for inactive ones."""
     return [
         b.emit("zeros_like", x, dtype=x.dtype) if dot is None else dot
         for x, dot in zip(args, dots, strict=True)
@@ -66,7 +67,7 @@ def _infer_concatenate(
     b: Builder, types: Sequence[Any], attrs: Attrs, operands: Sequence[Operand]
 ) -> Type:
     axis = attrs["axis"]
-    _require_same(b, types, operands, axis, _differ)
+    _require_same(b, types, operands, axis, _mismatch_message)
     length = Dim.of(0)
     for t in types:
         length = length + t.shape[axis]
@@ -74,7 +75,7 @@ def _infer_concatenate(
     return Array(join_dtypes(types), (*shape[:axis], length, *shape[axis + 1 :]))
 
 
-def _differ(axis: int, k: int, m: Any, n: Any) -> tuple[Any, ...]:
+def _mismatch_message(axis: int, k: int, m: Any, n: Any) -> tuple[Any, ...]:
     return (
         "all the input array dimensions except for the concatenation axis must match exactly, "
         f"but along dimension {axis}, the array at index 0 has size ",
@@ -156,7 +157,7 @@ register(
 
 
 def _operands(b: Builder, arrays: Any) -> list[Sym]:
-    """The arrays of a tuple or list, or the rows of an array whose number is known."""
+    """The arrays of a tuple or list, or the rows of an array of constant size."""
     if isinstance(arrays, Sym):
         count = size_of(b, arrays, 0) if arrays.ndim else 0
         if isinstance(count, Sym):
@@ -164,25 +165,26 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
         items = (("int", 1), *((("all",),) * (arrays.ndim - 1)))
         return [b.emit("index", arrays, k, items=items) for k in range(count)]
     operands = [as_operand(b, x) for x in arrays]
-    # Each becomes an array for itself, so that a Python number does not adopt another dtype.
+    # NumPy converts each operand to an array first: a Python scalar keeps its own dtype.
     alike = len({x.dtype for x in operands}) == 1
-    return operands if alike else [numpy_number(x) for x in operands]
+    return operands if alike else [as_numpy_scalar(x) for x in operands]
 
 
-def _same_rank(b: Builder, xs: list[Sym], told: str) -> None:
+def _same_rank(b: Builder, xs: list[Sym], action: str) -> None:
+    """Require at least one array, and equal ranks."""
     if not xs:
-        raise invalid(b, f"need at least one array to {told}")
+        raise invalid(b, f"need at least one array to {action}")
     if len({x.ndim for x in xs}) > 1:
         raise invalid(
             b,
             "all the input array dimensions except for the concatenation axis must match exactly"
-            if told == "concatenate"
+            if action == "concatenate"
             else "all input arrays must have the same shape",
         )
 
 
-def as_joined(x: Sym, dtype: Any, casting: Any) -> Sym:
-    """An array, or a part of one, in the `dtype` that its result is told to have."""
+def cast_operand(x: Sym, dtype: Any, casting: Any) -> Sym:
+    """An operand of a join, cast to the `dtype` requested for the result, if one is."""
     if dtype is None:
         return x
     name = as_dtype(dtype)
@@ -194,7 +196,7 @@ def as_joined(x: Sym, dtype: Any, casting: Any) -> Sym:
 def concatenate(
     b: Builder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Sym:
-    xs = [as_joined(x, dtype, casting) for x in _operands(b, arrays)]
+    xs = [cast_operand(x, dtype, casting) for x in _operands(b, arrays)]
     if axis is None:
         xs, axis = [ravel(b, x) for x in xs], 0
     _same_rank(b, xs, "concatenate")
@@ -208,7 +210,7 @@ def concatenate(
 def stack(
     b: Builder, arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Sym:
-    xs = [as_joined(x, dtype, casting) for x in _operands(b, arrays)]
+    xs = [cast_operand(x, dtype, casting) for x in _operands(b, arrays)]
     _same_rank(b, xs, "stack")
     return b.emit("stack", *xs, axis=axis_of(b, axis, xs[0].ndim + 1))
 

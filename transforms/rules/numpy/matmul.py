@@ -1,5 +1,6 @@
-"""Products: `matmul` for every pair of ranks and `outer`; `numpy.dot`, `inner`, `vdot` and
-`tensordot` are written with them and with `einsum`."""
+"""Matrix products: `matmul` for every pair of ranks, and `outer`.
+
+`numpy.dot`, `inner`, `vdot` and `tensordot` are composed of them and of `einsum`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from ..broadcasting import broadcast_shapes
 from ..declare import as_operand
 from ..operation_text import call, infix
 from ..promotion import join_dtypes
-from .bilinear import LETTERS, bilinear, swap_last, typed
+from .bilinear import LETTERS, bilinear, transpose_matrices, typed
 
 # ---------------------------------------------------------------- matmul
 
@@ -50,7 +51,7 @@ def _infer_matmul(b: Builder, types: Sequence[Any], attrs: dict[str, Any], opera
 def _pullback_matmul(
     b: Builder, g: Sym, out: Any, args: Sequence[Sym], attrs: dict[str, Any], wanted: Any
 ) -> dict[int, Any]:
-    # Batch axes that one operand lacks remain: the sweep sums a cotangent to its shape.
+    # Stack axes that one operand lacks remain: the reverse pass sums them.
     p, q = (a.type.ndim for a in args)
     bars: dict[int, Any] = {}
     if 0 in wanted:
@@ -66,7 +67,7 @@ def _left_bar(b: Builder, g: Sym, y: Sym, p: int, q: int) -> Sym:
             return g * y
         return b.emit("outer", g, y) if p == 2 else b.emit("expand_dims", g, axes=(p - 1,)) * y
     if p > 1:
-        return g @ swap_last(y)
+        return g @ transpose_matrices(y)
     if q == 2:
         return y @ g
     column = b.emit("expand_dims", g, axes=(q - 1,))
@@ -80,11 +81,11 @@ def _right_bar(b: Builder, g: Sym, x: Sym, p: int, q: int) -> Sym:
         column = b.emit("expand_dims", x, axes=(1,))
         return b.emit("outer", x, g) if q == 2 else column * b.emit("expand_dims", g, axes=(q - 2,))
     if q == 1:
-        return swap_last(x) @ g if p == 2 else x * b.emit("expand_dims", g, axes=(p - 1,))
+        return transpose_matrices(x) @ g if p == 2 else x * b.emit("expand_dims", g, axes=(p - 1,))
     if q == 2 and p > 2:
-        # One product over all rows at once, where a stack of products would be summed.
-        return swap_last(_rows(b, x)) @ _rows(b, g)
-    return swap_last(x) @ g
+        # One product over all rows at once, instead of a sum over a stack of products.
+        return transpose_matrices(_rows(b, x)) @ _rows(b, g)
+    return transpose_matrices(x) @ g
 
 
 def _rows(b: Builder, x: Sym) -> Sym:
@@ -164,7 +165,7 @@ def dot(builder: Builder, a: Any, b: Any) -> Sym:
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim <= 2 or x.ndim == 1:
-        # With one stack at most, `dot` and `matmul` pair the same axes.
+        # If at most one operand is a stack, `dot` and `matmul` contract the same axes.
         return builder.emit("matmul", x, y)
     return tensordot(builder, x, y, ((x.ndim - 1,), (y.ndim - 2,)))
 

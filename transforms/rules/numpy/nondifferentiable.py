@@ -1,4 +1,4 @@
-"""Operations without a derivative: rounding, comparisons, logic, bits."""
+"""Elementwise operations without a derivative: rounding, comparisons, logic, bits."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..promotion import is_weak
 def _nondiff(
     name: str, *paths: str, arity: int = 1, form: Any = None, python: bool = False, kinks: str = ""
 ) -> None:
+    """Register a non-differentiable operation and its surfaces, by default `numpy.<name>`."""
     register(
         Rule(
             name,
@@ -37,7 +38,7 @@ def _not(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> 
     return f"not {wrap(args[0], NOT)}", NOT
 
 
-def _word(word: str, precedence: int, function: str) -> operation_text.TextRule:
+def _keyword_operator(word: str, precedence: int, function: str) -> operation_text.TextRule:
     """`x and y` for scalar bools, a NumPy function otherwise."""
     infix = operation_text.infix(word, precedence)
 
@@ -50,7 +51,7 @@ def _word(word: str, precedence: int, function: str) -> operation_text.TextRule:
 
 
 def _invert(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
-    # ~ of a Python bool is an int, and a NumPy bool may be a Python bool in the text.
+    # `~` of a Python bool is an int, and a NumPy bool may be a Python bool in emitted code.
     if types[0].ndim == 0 and types[0].dtype == "bool" and not is_weak(types[0]):
         return _not(args, attrs, types)
     return operation_text.prefix("~")(args, attrs, types)
@@ -58,12 +59,12 @@ def _invert(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) 
 
 # ---------------------------------------------------------------- rounding
 
-_FLAT = "zero derivative"
-_nondiff("sign", kinks=_FLAT)
-_nondiff("floor", kinks=_FLAT)
-_nondiff("ceil", kinks=_FLAT)
-_nondiff("trunc", "numpy.trunc", "numpy.fix", kinks=_FLAT)
-_nondiff("rint", kinks=_FLAT)
+_ZERO_DERIVATIVE = "zero derivative"
+_nondiff("sign", kinks=_ZERO_DERIVATIVE)
+_nondiff("floor", kinks=_ZERO_DERIVATIVE)
+_nondiff("ceil", kinks=_ZERO_DERIVATIVE)
+_nondiff("trunc", "numpy.trunc", "numpy.fix", kinks=_ZERO_DERIVATIVE)
+_nondiff("rint", kinks=_ZERO_DERIVATIVE)
 
 # ---------------------------------------------------------------- comparisons
 
@@ -79,8 +80,8 @@ for _name, _operator in {
 
 # ---------------------------------------------------------------- logic
 
-_nondiff("logical_and", arity=2, form=_word("and", AND, "np.logical_and"), python=True)
-_nondiff("logical_or", arity=2, form=_word("or", OR, "np.logical_or"), python=True)
+_nondiff("logical_and", arity=2, form=_keyword_operator("and", AND, "np.logical_and"), python=True)
+_nondiff("logical_or", arity=2, form=_keyword_operator("or", OR, "np.logical_or"), python=True)
 _nondiff("logical_xor", arity=2)
 _nondiff(
     "logical_not",
@@ -92,7 +93,7 @@ _nondiff("isinf", "numpy.isinf", "math.isinf")
 _nondiff("isfinite", "numpy.isfinite", "math.isfinite")
 _nondiff("signbit")
 
-_nondiff("spacing", kinks=_FLAT)
+_nondiff("spacing", kinks=_ZERO_DERIVATIVE)
 
 # ---------------------------------------------------------------- bits
 

@@ -1,4 +1,4 @@
-"""numpy.pad in all its modes but those that need an order or a function."""
+"""`numpy.pad` in all modes except "median" and "empty", and those given by a function."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import LARGEST, TOO_LARGE, known, refuse, size_of, static
-from ..declare import as_operand, numpy_number
+from ..axes_and_sizes import MAX_ELEMENTS, TOO_LARGE_MESSAGE, known, refuse, size_of, static
+from ..declare import as_numpy_scalar, as_operand
 from .selection import build_take
 from .shape_functions import sliced
 
-_PICKED = ("edge", "wrap", "symmetric", "reflect")
-_REDUCED = {"maximum": "max", "minimum": "min", "mean": "mean"}
+# Modes that copy elements of the array (gather), and modes that reduce them.
+_GATHER_MODES = ("edge", "wrap", "symmetric", "reflect")
+_REDUCE_MODES = {"maximum": "max", "minimum": "min", "mean": "mean"}
 
 
 @surface("numpy.pad")
@@ -21,11 +22,17 @@ def build_pad(
 ) -> Sym:
     x, mode = as_operand(b, array), static(mode, "mode")
     option = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode)
-    option = "stat_length" if mode in _REDUCED else "reflect_type" if mode in _PICKED else option
+    option = (
+        "stat_length"
+        if mode in _REDUCE_MODES
+        else "reflect_type"
+        if mode in _GATHER_MODES
+        else option
+    )
     if option is None or set(keywords) - {option}:
-        told = "".join(f", {k}=" for k in sorted(set(keywords) - {option}))
+        extra = "".join(f", {k}=" for k in sorted(set(keywords) - {option}))
         raise refuse(
-            b, f"numpy.pad with mode={mode!r}{told}", "fill an array and assign into its middle"
+            b, f"numpy.pad with mode={mode!r}{extra}", "fill an array and assign into its middle"
         )
     value = keywords.get(option)
     if isinstance(value, str) and value == "odd":
@@ -37,16 +44,16 @@ def build_pad(
         if len({id(f) for pair in fills for f in pair}) == 1:
             return _surrounded(b, x, pairs, fills[0][0] if fills else 0)
     else:
-        given = value if mode in _REDUCED else 0 if value is None else value
+        given = value if mode in _REDUCE_MODES else 0 if value is None else value
         fills = [(None, None)] * x.ndim if given is None else _pairs(b, given, x.ndim)
     for axis, (pair, fill) in enumerate(zip(pairs, fills)):
         if not all(map(_is_zero, pair)):
-            x = _along(b, x, axis, pair, mode, fill)
+            x = _padded_axis(b, x, axis, pair, mode, fill)
     return x
 
 
 def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
-    """`pad_width` and its kind as (before, after) for each axis."""
+    """`pad_width`, or an argument of the same form, as a pair (before, after) for each axis."""
     if isinstance(width, dict):
         pairs: list[tuple[Any, Any]] = [(0, 0)] * rank
         for axis, one in width.items():
@@ -66,14 +73,14 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
 
 
 def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
-    """No width is negative, nor so large that sums with it overflow."""
+    """Emit checks that no width is negative, or so large that sums with it overflow."""
     widths = {id(w): known(w) for pair in pairs for w in pair}
     for width in widths.values():
         if isinstance(width, Sym) and width.type.value is not None:
             if b.facts.canonical(width.type.value).is_size:
                 continue
         b.check(width >= 0, "ValueError", "index can't contain negative values")
-        b.check(width <= LARGEST, "ValueError", TOO_LARGE)
+        b.check(width <= MAX_ELEMENTS, "ValueError", TOO_LARGE_MESSAGE)
 
 
 def _is_zero(width: Any) -> bool:
@@ -81,24 +88,24 @@ def _is_zero(width: Any) -> bool:
     return not isinstance(width, Sym) and width == 0
 
 
-def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
-    """x with more elements before and after it along one axis."""
+def _padded_axis(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
+    """x padded before and after along one axis."""
     n = size_of(b, x, axis)
     if mode != "constant":
-        told = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-        b.check(n > 0 if isinstance(n, int) else b.sym(n) > 0, "ValueError", told)
-    if mode in _PICKED:
+        message = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        b.check(n > 0 if isinstance(n, int) else b.sym(n) > 0, "ValueError", message)
+    if mode in _GATHER_MODES:
         return build_take(b, x, _sources(b, n, pair[0], pair[1], mode), axis)
     parts = [x]
     for side, count in enumerate(pair):
         if _is_zero(count):
             continue
-        if mode in _REDUCED:
+        if mode in _REDUCE_MODES:
             some = x if fill[side] is None else _end(b, x, axis, n, fill[side], side)
-            value = b.emit(_REDUCED[mode], some, axis=(axis,), keepdims=True)
+            value = b.emit(_REDUCE_MODES[mode], some, axis=(axis,), keepdims=True)
             made = _repeated(b, value, axis, count).astype(x.dtype)
         elif mode == "constant":
-            value = numpy_number(b.sym(fill[side])).astype(x.dtype)
+            value = as_numpy_scalar(b.sym(fill[side])).astype(x.dtype)
             sizes = [count if i == axis else size_of(b, x, i) for i in range(x.ndim)]
             made = b.emit("full", value, *sizes, dtype=x.dtype)
         else:
@@ -111,7 +118,7 @@ def _end(b: Builder, x: Sym, axis: int, n: Any, count: Any, side: int) -> Sym:
     """The first or last elements along an axis."""
     if side == 0:
         return sliced(b, x, axis, stop=count)
-    # Not more than there are.
+    # At most all elements.
     start = known(b.emit("maximum", b.sym(n) - count, 0)) if count != 1 else n - count
     return sliced(b, x, axis, start=start)
 
@@ -122,7 +129,7 @@ def _repeated(b: Builder, value: Sym, axis: int, count: Any) -> Sym:
 
 
 def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> Sym:
-    """In even steps from the value at the end to that at the edge, which is not part of it."""
+    """A linear ramp from the value `end` to the edge value; the edge itself is not included."""
     steps = b.emit("arange", 0, count, 1, dtype="int64")
     if side == 1:
         steps = (count - 1) - steps
@@ -133,7 +140,7 @@ def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> 
 
 
 def _sources(b: Builder, n: Any, before: Any, after: Any, mode: str) -> Sym:
-    """For each place of a padded axis, where its element comes from."""
+    """For each index of the padded axis, the source index in the array."""
     at = b.emit("arange", 0, n + before + after, 1, dtype="int64") - before
     last = n - 1
     if mode == "edge":
@@ -149,10 +156,10 @@ def _sources(b: Builder, n: Any, before: Any, after: Any, mode: str) -> Sym:
 
 
 def _surrounded(b: Builder, x: Sym, pairs: Any, fill: Any) -> Sym:
-    """One value all around."""
+    """x padded with one value on all sides: an array of `fill`, updated with x."""
     sizes = [size_of(b, x, i) for i in range(x.ndim)]
     whole = [n + before + after for n, (before, after) in zip(sizes, pairs)]
-    fill = numpy_number(b.sym(fill)).astype(x.dtype)
+    fill = as_numpy_scalar(b.sym(fill)).astype(x.dtype)
     out = b.emit("full", fill, *whole, dtype=x.dtype)
     operands: list[Any] = []
     items: list[Any] = []

@@ -1,5 +1,7 @@
-"""The derivative of a product: for each element the product of all others, without division,
-so that it is right with zeros, and so that it can be differentiated again."""
+"""The derivative of `prod`: for each element the product of all others, without division.
+
+It is a prefix product times a suffix product, so it is exact with zeros and can be differentiated
+again."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from ..axes_and_sizes import product, size_of
 
 
 def product_of_others(b: Builder, x: Sym, axes: tuple[int, ...]) -> Sym:
-    """An array like x: along `axes` the product of all elements but this one."""
+    """An array of the shape of x: along `axes`, the product of all elements but this one."""
     rest = [i for i in range(x.ndim) if i not in axes]
     order = (*axes, *rest)
     moved = x if order == tuple(range(x.ndim)) else b.emit("transpose", x, axes=order)
@@ -33,12 +35,12 @@ def product_of_others(b: Builder, x: Sym, axes: tuple[int, ...]) -> Sym:
 
 
 def _others_along_rows(b: Builder, rows: Sym, count: Any, sizes: list[Any]) -> Sym:
-    """First what stands before each row, then times what stands after it."""
+    """The exclusive prefix product of the rows, times their exclusive suffix product."""
     if sizes:
         one: Any = b.emit("ones", *sizes, dtype=rows.dtype)
     else:
         one = b.sym(np.dtype(rows.dtype).type(1))
-    nothing = b.emit("empty_like", rows, dtype=rows.dtype)
+    uninitialised = b.emit("empty_like", rows, dtype=rows.dtype)
 
     def before(i: Sym, others: Sym, so_far: Sym) -> tuple[Sym, Sym]:
         return _with_row(b, others, i, so_far), so_far * _row(b, rows, i)
@@ -47,7 +49,7 @@ def _others_along_rows(b: Builder, rows: Sym, count: Any, sizes: list[Any]) -> S
         both = _row(b, others, i) * so_far
         return _with_row(b, others, i, both), so_far * _row(b, rows, i)
 
-    lower = _loop(b, count, (nothing, one), before)
+    lower = _loop(b, count, (uninitialised, one), before)
     return _loop(b, count, (lower, one), after, reverse=True)
 
 
@@ -61,7 +63,7 @@ def _with_row(b: Builder, x: Sym, i: Sym, value: Sym) -> Sym:
 
 
 def _loop(b: Builder, count: Any, state: tuple[Sym, Sym], step: Any, reverse: bool = False) -> Sym:
-    """A loop over row numbers that carries two values; the first after the loop."""
+    """Emit a loop over row indices that carries two values; returns the first one's result."""
     index = _fresh(b, Scalar("int64", weak=True), "i")
     phis = [_fresh(b, s.type, "t") for s in state]
     body: list[Any] = []
@@ -80,6 +82,7 @@ def _loop(b: Builder, count: Any, state: tuple[Sym, Sym], step: Any, reverse: bo
 
 
 def _fresh(b: Builder, type_: Type, hint: str) -> Var:
+    """A new variable; an int64 is its own symbolic value, an array is C-contiguous."""
     var = b.var(type_, hint)
     if isinstance(type_, Scalar) and type_.dtype == "int64":
         return replace(var, type=replace(type_, value=Dim.of(var.name)))

@@ -1,8 +1,9 @@
 """Random draws: methods of `np.random.Generator`, and the functions of `np.random`.
 
-A draw with a location and a scale is a standard draw, shifted and scaled: that is how NumPy
-computes it, number for number, and it makes the result differentiable by both.  What remains is a
-`Draw`, which is done once, is inactive, and is never repeated (`transforms/rules/random_draws.py`).
+A draw with a location and a scale is expanded to a standard draw, shifted and scaled (the
+reparametrisation trick).  NumPy computes it in the same way, so the values are identical, and the
+result is differentiable in both parameters.  The standard draw is a `Draw` statement, which is
+inactive, is executed once and is never repeated (`transforms/rules/random_draws.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from ...ir.errors import TypeError_, UnsupportedError
 from ...ir.nodes import Array, Draw, Rng, Scalar, Type, Var
 from ...ir.op_registry import surface
 from ..axes_and_sizes import known, static
-from ..declare import as_operand, python_float, refuse_keywords
+from ..declare import as_operand, as_python_float, refuse_keywords
 from ..dtypes import as_dtype
-from .creation import as_sizes, size_dim
+from .creation import as_sizes, symbolic_size
 from .random_checks import check, check_parameters
 
-# Distributions by whose parameters no derivative is known, and the names of these.
+# Distributions that are not differentiable in their parameters, with the parameter names.
 CONTINUOUS = {
     "standard_cauchy": (), "beta": ("a", "b"), "chisquare": ("df",),
     "noncentral_chisquare": ("df", "nonc"), "f": ("dfnum", "dfden"), "standard_t": ("df",),
@@ -35,7 +36,7 @@ DISCRETE = {
     "negative_binomial": ("n", "p"), "zipf": ("a",), "logseries": ("p",),
     "hypergeometric": ("ngood", "nbad", "nsample"),
 }  # fmt: skip
-_COUNTING = ("hypergeometric", "binomial")  # whose first parameters count things
+_INTEGER_PARAMETERS = ("hypergeometric", "binomial")  # their first parameters are counts
 _DEFAULTS = {"poisson": {"lam": 1.0}}
 
 
@@ -45,12 +46,12 @@ _DEFAULTS = {"poisson": {"lam": 1.0}}
 def draw(
     b: Builder, rng: Sym | None, method: str, args: Sequence[Any], size: Any, dtype: str
 ) -> Sym:
-    """Emits one draw: a Python number if `size` is None, else an array."""
+    """Emit one draw: a Python scalar if `size` is None, otherwise an array."""
     operands = tuple(b.sym(a).operand for a in args)
     sizes = None if size is None else tuple(b.sym(s).operand for s in size)
     type_: Type = Scalar(dtype, weak=True)
     if sizes is not None:
-        type_ = Array(dtype, tuple(size_dim(s) for s in sizes))
+        type_ = Array(dtype, tuple(symbolic_size(s) for s in sizes))
     elif method == "default_rng":
         type_ = Rng()
     name = b.names.fresh(b.hint)
@@ -62,14 +63,16 @@ def draw(
 
 def _float(b: Builder, value: Any) -> Sym:
     x = as_operand(b, value)
-    return x.astype("float64") if x.ndim else python_float(b, x)
+    return x.astype("float64") if x.ndim else as_python_float(b, x)
 
 
 def _parameters(
     b: Builder, size: Any, *values: Any, convert: Callable[[Builder, Any], Sym] = _float
 ) -> tuple[list[Sym], list[Any] | None]:
-    """The parameters as floats, and the sizes of the result: those asked for, or those that
-    the parameters are broadcast to.  Parameters that are arrays get these sizes, too."""
+    """The converted parameters, and the sizes of the result.
+
+    The sizes are those requested, or the broadcast shape of the parameters.  Array parameters are
+    broadcast to these sizes."""
     params = [convert(b, v) for v in values]
     sizes = None if size is None else as_sizes(b, size)
     if not any(p.ndim for p in params):
@@ -90,7 +93,7 @@ def _check_scale(b: Builder, scale: Sym, name: str = "scale") -> None:
 
 
 def _shifted(b: Builder, z: Sym, loc: Sym, scale: Sym) -> Sym:
-    """loc + scale * z, without what is 0 or 1."""
+    """loc + scale * z, simplified for a constant loc of 0 or scale of 1."""
     if known(scale) is scale or known(scale) != 1.0:
         z = scale * z
     return z if known(loc) is not loc and known(loc) == 0.0 else loc + z
@@ -100,7 +103,7 @@ def _shifted(b: Builder, z: Sym, loc: Sym, scale: Sym) -> Sym:
 
 
 def _location_scale(method: str, standard: str) -> None:
-    @_both(method)
+    @_generator_and_legacy(method)
     def build(b: Builder, rng: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Sym:
         (at, spread), sizes = _parameters(b, size, loc, scale)
         _check_scale(b, spread)
@@ -108,15 +111,15 @@ def _location_scale(method: str, standard: str) -> None:
 
 
 def _scale(method: str, standard: str) -> None:
-    @_both(method)
+    @_generator_and_legacy(method)
     def build(b: Builder, rng: Any, scale: Any = 1.0, size: Any = None) -> Sym:
         (spread,), sizes = _parameters(b, size, scale)
         _check_scale(b, spread)
         return _shifted(b, draw(b, rng, standard, (), sizes, "float64"), b.sym(0.0), spread)
 
 
-def _both(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares a method of generators and, with the same arguments, a function of np.random."""
+def _generator_and_legacy(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a `Generator` method and the function of `np.random` with the same arguments."""
 
     def declare(build: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -143,14 +146,14 @@ _scale("exponential", "standard_exponential")
 _scale("rayleigh", "rayleigh")
 
 
-@_both("lognormal")
+@_generator_and_legacy("lognormal")
 def lognormal(b: Builder, rng: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Sym:
     (at, spread), sizes = _parameters(b, size, mean, sigma)
     _check_scale(b, spread, "sigma")
     return np.exp(_shifted(b, draw(b, rng, "standard_normal", (), sizes, "float64"), at, spread))
 
 
-@_both("uniform")
+@_generator_and_legacy("uniform")
 def uniform(b: Builder, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Sym:
     (low, high), sizes = _parameters(b, size, low, high)
     u = draw(b, rng, "random" if rng is not None else "random_sample", (), sizes, "float64")
@@ -160,7 +163,7 @@ def uniform(b: Builder, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = N
     return _shifted(b, u, low, high - low)
 
 
-@_both("gamma")
+@_generator_and_legacy("gamma")
 def gamma(b: Builder, rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Sym:
     (shape, spread), sizes = _parameters(b, size, shape, scale)
     check_parameters(b, "standard_gamma", [shape])
@@ -172,7 +175,7 @@ def gamma(b: Builder, rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) 
 
 
 def _full(b: Builder, params: list[Sym], sizes: list[Any] | None) -> list[Sym]:
-    """All parameters as arrays of the result's shape, if one of them is an array."""
+    """All parameters as arrays of the result's shape if one of them is an array."""
     if sizes is None or not any(p.ndim for p in params):
         return params
     return [b.emit("copy", p if p.ndim else b.emit("broadcast_to", p, *sizes)) for p in params]
@@ -203,7 +206,7 @@ def _float_dtype(name: str, dtype: Any) -> str:
 
 
 def _drawn(b: Builder, rng: Any, name: str, args: Any, sizes: Any, dtype: str) -> Sym:
-    """A single number in single precision is a Python float all the same."""
+    """Emit a standard draw; a scalar float32 draw is converted to a Python float, as in NumPy."""
     if sizes is not None or dtype == "float64":
         return draw(b, rng, name, args, sizes, dtype)
     one = draw(b, rng, name, args, [1], dtype)
@@ -233,7 +236,7 @@ def legacy_standard_gamma(b: Builder, shape: Any, size: Any = None) -> Sym:
 
 
 def _legacy_standard(path: str, method: str, spread_sizes: bool) -> None:
-    """`random(size)`, and `rand(n, m)`, which takes the sizes one by one."""
+    """Declare `random(size)`, or `rand(n, m)`, which takes the sizes as separate arguments."""
 
     def sized(b: Builder, size: Any = None) -> Sym:
         return draw(b, None, method, (), None if size is None else as_sizes(b, size), "float64")
@@ -256,9 +259,9 @@ _legacy_standard("randn", "standard_normal", True)
 
 
 def _plain(name: str, names: tuple[str, ...], dtype: str) -> None:
-    convert = _count if name in _COUNTING else _float
+    convert = _count if name in _INTEGER_PARAMETERS else _float
 
-    @_both(name)
+    @_generator_and_legacy(name)
     def build(b: Builder, rng: Any, *given: Any, **keywords: Any) -> Sym:
         bound = {**_DEFAULTS.get(name, {}), **dict(zip((*names, "size"), given)), **keywords}
         size = bound.pop("size", None)
@@ -270,7 +273,7 @@ def _plain(name: str, names: tuple[str, ...], dtype: str) -> None:
 
 
 def _count(b: Builder, value: Any) -> Sym:
-    """A parameter that may count things: integers stay integers."""
+    """A parameter that may be a count: integers stay integers, floats become float64."""
     x = as_operand(b, value)
     return _float(b, x) if x.dtype.startswith("float") else x.astype("int64")
 
@@ -320,15 +323,15 @@ def _integers(
     return drawn
 
 
-# ---------------------------------------------------------------- choice and order
+# ---------------------------------------------------------------- choice and permutation
 
 
 def permutation_indices(b: Builder, rng: Sym | None, count: Any) -> Sym:
-    """0 … count - 1 in random order: what any array of that length is shuffled by."""
+    """A random permutation of 0 … count - 1, used as an index to shuffle an array."""
     return draw(b, rng, "permutation", (count,), [count], "int64")
 
 
-@_both("permutation")
+@_generator_and_legacy("permutation")
 def permutation(b: Builder, rng: Any, x: Any, axis: Any = 0) -> Sym:
     x = as_operand(b, x)
     if x.ndim == 0:

@@ -1,4 +1,4 @@
-"""Parameters of random draws that are out of range: the errors that NumPy raises."""
+"""Range checks of the parameters of random draws, with NumPy's error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..axes_and_sizes import known
 
 
 def check(b: Builder, wrong: Any, message: str) -> None:
-    """NumPy's error where a parameter is out of range; `wrong` may be known already."""
+    """Emit a ValueError if `wrong` (a Sym, or a bool known at compile time) holds anywhere."""
     if isinstance(wrong, Sym):
         found = b.emit("any", wrong, axis=None, keepdims=False) if wrong.ndim else wrong
         b.check(b.emit("logical_not", found), "ValueError", message)
@@ -19,16 +19,16 @@ def check(b: Builder, wrong: Any, message: str) -> None:
 
 
 def _outside(x: Any, name: str, low: str = "<", high: str = ">") -> tuple[Any, str]:
-    """Whether a probability is not between 0 and 1, the bounds included or not."""
+    """The test that a probability is outside [0, 1] (or an open end), and NumPy's message."""
     inside = (x >= 0.0 if low == "<" else x > 0.0) & (x <= 1.0 if high == ">" else x < 1.0)
-    told = f"{name} {low} 0, {name} {high} 1 or {name} " + (
+    message = f"{name} {low} 0, {name} {high} 1 or {name} " + (
         "is NaN" if low == "<" else "contains NaNs"
     )
-    return _negated(inside), told
+    return _negated(inside), message
 
 
-# What is wrong with the parameters of each distribution, and how NumPy says so.
-_WRONG: dict[str, Callable[..., list[tuple[Any, str]]]] = {
+# For each distribution: tests for invalid parameters, with NumPy's messages.
+_INVALID: dict[str, Callable[..., list[tuple[Any, str]]]] = {
     "standard_gamma": lambda shape: [(shape < 0.0, "shape < 0")],
     "beta": lambda a, b: [(a <= 0.0, "a <= 0"), (b <= 0.0, "b <= 0")],
     "chisquare": lambda df: [(df <= 0.0, "df <= 0")],
@@ -58,6 +58,7 @@ def _negated(x: Any) -> Any:
 
 
 def check_parameters(b: Builder, method: str, params: Sequence[Sym]) -> None:
-    if method in _WRONG:
-        for wrong, message in _WRONG[method](*map(known, params)):
+    """Emit the checks of the parameters of a draw."""
+    if method in _INVALID:
+        for wrong, message in _INVALID[method](*map(known, params)):
             check(b, wrong, message)

@@ -1,4 +1,4 @@
-"""New arrays by counting: arange, linspace, eye."""
+"""Array creation by a formula: `arange`, `linspace`, `eye`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..declare import as_operand, refuse_keywords
 from ..dtypes import as_dtype
 from ..operation_text import call_text
 from ..promotion import join_dtypes
-from .creation import as_sizes, dtype_keyword, register_create, size_dim
+from .creation import as_sizes, dtype_keyword, register_create, symbolic_size
 
 
 def _arange_dim(operands: Sequence[Operand]) -> Dim:
-    """The number of steps, where they are steps of 1 or all is known."""
-    start, stop, step = (size_dim(o) for o in operands)
+    """The number of elements, if the step is 1 or all operands are constant; otherwise open."""
+    start, stop, step = (symbolic_size(o) for o in operands)
     if OPEN in (start, stop, step):
         return OPEN
     if start.is_const and stop.is_const and step.is_const and step.const:
@@ -44,14 +44,14 @@ def _arange_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Ty
 
 
 def _steps(b: Builder, count: Any, attrs: dict[str, Any]) -> Sym:
-    """How many steps each element is from the start."""
+    """The index of each element, in the dtype of the result."""
     return b.emit("arange", 0, count, 1, dtype=attrs["dtype"])
 
 
 def _arange_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: dict[str, Any], wanted: Any
 ) -> dict[int, Any]:
-    """How many elements there are is taken as given."""
+    """Derivatives by start and step, with the number of elements held constant."""
     bars: dict[int, Any] = {}
     if attrs["dtype"] not in FLOATS:
         return bars
@@ -99,7 +99,7 @@ def build_arange(
         raise UnsupportedError("arange of uint64", advice="give it a dtype")
     if dtype is not None and as_dtype(dtype) == "bool":
         raise UnsupportedError("arange of bools", advice="use np.array([False, True])")
-    # NumPy counts in 64 bits unless told otherwise.
+    # NumPy's default dtypes here have 64 bits.
     plain = "float64" if any(is_float(o.type) for o in operands) else "int64"
     width = known(operands[2])
     b.check(width != 0, "ZeroDivisionError", "division by zero")
@@ -107,14 +107,14 @@ def build_arange(
 
 
 def _linspace_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
-    told: dict[str, Any] = {} if attrs["endpoint"] else {"endpoint": False}
+    keywords: dict[str, Any] = {} if attrs["endpoint"] else {"endpoint": False}
     if attrs["dtype"] != "float64":
-        told["dtype"] = attrs["dtype"]
-    return call_text("np.linspace", args, told)
+        keywords["dtype"] = attrs["dtype"]
+    return call_text("np.linspace", args, keywords)
 
 
 def _weights(b: Builder, args: Sequence[Any], attrs: dict[str, Any]) -> Sym:
-    """How far each element is on its way from start to stop."""
+    """The relative position of each element, 0 at start and 1 at stop."""
     return b.emit("linspace", 0.0, 1.0, args[2], endpoint=attrs["endpoint"], dtype=attrs["dtype"])
 
 
@@ -141,7 +141,7 @@ def _linspace_pushforward(
 
 register_create(
     "linspace",
-    lambda b, types, attrs, operands: Array(attrs["dtype"], (size_dim(operands[2]),)),
+    lambda b, types, attrs, operands: Array(attrs["dtype"], (symbolic_size(operands[2]),)),
     lambda start, stop, num, endpoint, dtype: np.linspace(
         start, stop, int(num), endpoint, dtype=dtype
     ),
@@ -168,26 +168,26 @@ def build_linspace(
     refuse_keywords("numpy.linspace", keywords)
     ends = [as_operand(b, v) for v in (start, stop)]
     endpoint = bool(static(endpoint, "endpoint"))
-    (number,) = as_sizes(b, num)
+    (count,) = as_sizes(b, num)
     dtype = as_dtype(dtype, join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)]))
     axis = axis_of(b, axis, max(e.ndim for e in ends) + 1)
     if any(e.ndim for e in ends):
-        made = _between(b, ends, number, endpoint, axis).astype(dtype)
+        made = _array_linspace(b, ends, count, endpoint, axis).astype(dtype)
     else:
-        made = b.emit("linspace", *ends, number, endpoint=endpoint, dtype=dtype)
+        made = b.emit("linspace", *ends, count, endpoint=endpoint, dtype=dtype)
     if not static(retstep, "retstep"):
         return made
-    return made, (ends[1] - ends[0]) / (b.sym(number) - 1 if endpoint else b.sym(number))
+    return made, (ends[1] - ends[0]) / (b.sym(count) - 1 if endpoint else b.sym(count))
 
 
-def _between(b: Builder, ends: list[Sym], number: Any, endpoint: bool, at: int) -> Sym:
-    """From one array to another: the way between them goes along a new axis."""
-    start, way = ends[0], ends[1] - ends[0]
-    others = tuple(i for i in range(way.ndim + 1) if i != at)
-    part = b.emit("linspace", 0.0, 1.0, number, endpoint=endpoint, dtype="float64")
-    start = b.emit("broadcast_like", start, way)
-    start, way = (b.emit("expand_dims", x, axes=(at,)) for x in (start, way))
-    return start + way * b.emit("expand_dims", part, axes=others)
+def _array_linspace(b: Builder, ends: list[Sym], count: Any, endpoint: bool, at: int) -> Sym:
+    """`linspace` between two arrays, along a new axis `at`."""
+    start, difference = ends[0], ends[1] - ends[0]
+    others = tuple(i for i in range(difference.ndim + 1) if i != at)
+    part = b.emit("linspace", 0.0, 1.0, count, endpoint=endpoint, dtype="float64")
+    start = b.emit("broadcast_like", start, difference)
+    start, difference = (b.emit("expand_dims", x, axes=(at,)) for x in (start, difference))
+    return start + difference * b.emit("expand_dims", part, axes=others)
 
 
 def _eye_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
@@ -198,7 +198,9 @@ def _eye_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]
 
 register_create(
     "eye",
-    lambda b, types, attrs, operands: Array(attrs["dtype"], tuple(map(size_dim, operands[:2]))),
+    lambda b, types, attrs, operands: Array(
+        attrs["dtype"], tuple(map(symbolic_size, operands[:2]))
+    ),
     lambda n, m, k, dtype: np.eye(int(n), int(m), int(k), dtype),
     _eye_text,
     "ones on the k-th diagonal",

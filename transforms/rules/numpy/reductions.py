@@ -1,7 +1,7 @@
 """Reductions along axes.
 
-Attributes are normal: `axis` is a sorted tuple of non-negative ints, or None for all axes.
-Whoever lowers `max`, `min`, `argmax` and `argmin` raises ValueError where nothing is reduced."""
+The attribute `axis` is normalised: a sorted tuple of non-negative ints, or None for all axes.  The
+lowering of `max`, `min`, `argmax` and `argmin` emits the ValueError for an empty reduction."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .product_derivative import product_of_others
 # ---------------------------------------------------------------- types
 
 
-def total_dtype(dtype: str) -> str:
-    """The dtype of a sum or product: small integers are added up in 64 bits."""
+def sum_dtype(dtype: str) -> str:
+    """The dtype of a sum or product: small integers are accumulated in 64 bits."""
     return np.dtype(np.add.reduce(np.zeros(0, dtype)).dtype).name
 
 
@@ -34,8 +34,8 @@ def _mean_dtype(dtype: str) -> str:
 
 
 _DTYPES = {
-    "sum": total_dtype,
-    "prod": total_dtype,
+    "sum": sum_dtype,
+    "prod": sum_dtype,
     "mean": _mean_dtype,
     "var": _mean_dtype,
     "std": _mean_dtype,
@@ -68,10 +68,10 @@ def _infer(name: str) -> Any:
 
 def _text(name: str) -> Any:
     def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
-        told = {k: v for k, v in attrs.items() if v}
+        keywords = {k: v for k, v in attrs.items() if v}
         if name == "count_nonzero" or not isinstance(types[0], Array):
-            return call_text(f"np.{name}", args, told)
-        return call_text(f"{wrap(args[0], ATOM)}.{name}", (), told)
+            return call_text(f"np.{name}", args, keywords)
+        return call_text(f"{wrap(args[0], ATOM)}.{name}", (), keywords)
 
     return text
 
@@ -83,24 +83,25 @@ def _axes(x: Sym, attrs: dict[str, Any]) -> tuple[int, ...]:
     return tuple(range(x.ndim)) if attrs["axis"] is None else attrs["axis"]
 
 
-def count_of(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
-    """How many elements make one of the result."""
+def reduced_count(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
+    """The number of elements that are reduced to one."""
     return product(size_of(b, x, i) for i in _axes(x, attrs))
 
 
 def spread(b: Builder, value: Any, x: Sym, attrs: dict[str, Any]) -> Sym:
-    """A reduced value in a shape that broadcasts against x."""
+    """A reduced value, expanded to broadcast against x."""
     if attrs["axis"] is None or attrs.get("keepdims"):
         return b.sym(value)
     return b.emit("expand_dims", value, axes=attrs["axis"])
 
 
 def kept(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
-    """A reduction in the shape that broadcasts against x."""
+    """Emit a reduction whose result broadcasts against x."""
     return b.emit(name, x, axis=attrs["axis"], keepdims=attrs["axis"] is not None)
 
 
-def like_result(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
+def reduce_like_result(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
+    """Emit a reduction of x along the same axes, in the shape of the original result."""
     return b.emit(name, x, axis=attrs["axis"], keepdims=attrs.get("keepdims", False))
 
 
@@ -109,15 +110,15 @@ def _sum_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -
 
 
 def _sum_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return like_result(b, "sum", dot, attrs)
+    return reduce_like_result(b, "sum", dot, attrs)
 
 
 def _mean_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return b.emit("broadcast_like", spread(b, g / count_of(b, x, attrs), x, attrs), x)
+    return b.emit("broadcast_like", spread(b, g / reduced_count(b, x, attrs), x, attrs), x)
 
 
 def _mean_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return like_result(b, "mean", dot, attrs)
+    return reduce_like_result(b, "mean", dot, attrs)
 
 
 def _prod_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -125,7 +126,9 @@ def _prod_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) 
 
 
 def _prod_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return like_result(b, "sum", b.sym(dot) * product_of_others(b, x, _axes(x, attrs)), attrs)
+    return reduce_like_result(
+        b, "sum", b.sym(dot) * product_of_others(b, x, _axes(x, attrs)), attrs
+    )
 
 
 def _chosen(b: Builder, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -140,13 +143,13 @@ def _extreme_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any
 
 def _extreme_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     chosen = _chosen(b, x, out, attrs)
-    ties = like_result(b, "sum", chosen.astype(x.dtype), attrs)
-    return like_result(b, "sum", b.emit("where", chosen, dot, 0.0), attrs) / ties
+    ties = reduce_like_result(b, "sum", chosen.astype(x.dtype), attrs)
+    return reduce_like_result(b, "sum", b.emit("where", chosen, dot, 0.0), attrs) / ties
 
 
-def _free(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
-    """Degrees of freedom: what var divides by."""
-    count, ddof = count_of(b, x, attrs), attrs.get("ddof", 0)
+def _degrees_of_freedom(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
+    """The degrees of freedom, the divisor of `var`."""
+    count, ddof = reduced_count(b, x, attrs), attrs.get("ddof", 0)
     return count - ddof if ddof else count
 
 
@@ -155,24 +158,24 @@ def _deviation(b: Builder, x: Sym, attrs: dict[str, Any]) -> Sym:
 
 
 def _var_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    slope = spread(b, 2.0 * g / _free(b, x, attrs), x, attrs)
+    slope = spread(b, 2.0 * g / _degrees_of_freedom(b, x, attrs), x, attrs)
     return slope * _deviation(b, x, attrs)
 
 
 def _var_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    total = like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
-    return 2.0 * total / _free(b, x, attrs)
+    total = reduce_like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
+    return 2.0 * total / _degrees_of_freedom(b, x, attrs)
 
 
 def _std_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    # Where all are equal the deviation is 0, and so is the product, whatever the slope.
-    slope = spread(b, g / (out * _free(b, x, attrs)), x, attrs)
+    # If all elements are equal, the deviation is 0, and so is the product, whatever the slope.
+    slope = spread(b, g / (out * _degrees_of_freedom(b, x, attrs)), x, attrs)
     return b.emit("strong_mul", _deviation(b, x, attrs), slope)
 
 
 def _std_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    total = like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
-    return b.emit("strong_mul", total, 1.0 / (out * _free(b, x, attrs)))
+    total = reduce_like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
+    return b.emit("strong_mul", total, 1.0 / (out * _degrees_of_freedom(b, x, attrs)))
 
 
 def _declare(name: str, pull: Any = None, push: Any = None, kinks: str = "") -> None:
@@ -222,14 +225,14 @@ for _name in ("any", "all", "argmax", "argmin", "count_nonzero"):
     _declare(_name)
 
 
-# ---------------------------------------------------------------- what users write
+# ---------------------------------------------------------------- surfaces
 
 
 def _reduce(b: Builder, name: str, a: Any, axis: Any, keepdims: Any, **attrs: Any) -> Sym:
     x = as_operand(b, a)
     keepdims = bool(static(keepdims, "keepdims"))
     if x.ndim == 0 and name not in ("mean", "var", "std") and static(axis, "axis") in (0, -1):
-        axis = None  # NumPy lets a scalar pass for an array of one element here
+        axis = None  # NumPy accepts a scalar as an array of one element here
     axis = None if axis is None else tuple(sorted(axes_of(b, axis, x.ndim)))
     if isinstance(x.type, Scalar):
         return _of_scalar(b, name, x)
@@ -239,7 +242,7 @@ def _reduce(b: Builder, name: str, a: Any, axis: Any, keepdims: Any, **attrs: An
 
 
 def _of_scalar(b: Builder, name: str, x: Sym) -> Sym:
-    """A scalar is reduced as the array of one element would be."""
+    """The reduction of a scalar, as of an array of one element."""
     dtype = _DTYPES[name](x.dtype)
     if name in ("any", "all", "count_nonzero"):
         return b.emit("cast", x != 0, dtype=dtype)
@@ -254,8 +257,8 @@ def _converted(b: Builder, a: Any, dtype: Any) -> Any:
     return a if dtype is None else as_operand(b, a).astype(as_dtype(dtype))
 
 
-def _only(b: Builder, a: Any, where: Any, otherwise: Any) -> Any:
-    """What is left out by where= counts as `otherwise`."""
+def _masked(b: Builder, a: Any, where: Any, otherwise: Any) -> Any:
+    """`a` with the elements that where= excludes replaced by `otherwise`."""
     if where is None or known(where) is True:
         return a
     x = as_operand(b, a)
@@ -263,11 +266,11 @@ def _only(b: Builder, a: Any, where: Any, otherwise: Any) -> Any:
 
 
 def _start(b: Builder, op: str, total: Sym, initial: Any) -> Sym:
-    """initial= takes part in the result as one more element."""
+    """The total combined with initial=, if it is given."""
     return total if initial is None else b.emit(op, total, b.sym(initial)).astype(total.dtype)
 
 
-def _totals(name: str, op: str, *paths: str) -> None:
+def _sum_surfaces(name: str, op: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -280,14 +283,14 @@ def _totals(name: str, op: str, *paths: str) -> None:
         where: Any = None,
     ) -> Sym:
         refuse_keywords(paths[0], {"out": out})
-        x = _only(b, _converted(b, a, dtype), where, 0 if name == "sum" else 1)
+        x = _masked(b, _converted(b, a, dtype), where, 0 if name == "sum" else 1)
         total = _start(b, op, _reduce(b, name, x, axis, keepdims), initial)
-        # Sums and products wrap alike in 64 bits and in fewer.
+        # The result in 64 bits, truncated, equals that in the smaller dtype: both wrap.
         return total if dtype is None else total.astype(as_dtype(dtype))
 
 
 def mean_argument(path: str, dtype: Any) -> Any:
-    """The dtype in which a mean is taken: a float one."""
+    """The dtype= argument of a mean, which must be a float dtype."""
     return None if dtype is None else float_dtype(path, dtype)
 
 
@@ -308,17 +311,17 @@ def build_mean(
         return _reduce(b, "mean", x, axis, keepdims)
     x = as_operand(b, x)
     x = x.astype(_mean_dtype(x.dtype))
-    total = _reduce(b, "sum", _only(b, x, where, 0), axis, keepdims)
+    total = _reduce(b, "sum", _masked(b, x, where, 0), axis, keepdims)
     return total / _counted(b, x, where, axis, keepdims)
 
 
 def _counted(b: Builder, x: Sym, where: Any, axis: Any, keepdims: Any) -> Sym:
-    """How many elements where= lets in, in the dtype of a mean."""
+    """The number of elements that where= includes, in the dtype of a mean."""
     chosen = b.emit("broadcast_like", as_operand(b, where), x)
     return _reduce(b, "sum", chosen, axis, keepdims).astype(_mean_dtype(x.dtype))
 
 
-def _spreads(name: str, *paths: str) -> None:
+def _var_surfaces(name: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -342,20 +345,21 @@ def _spreads(name: str, *paths: str) -> None:
             return _reduce(b, name, x, axis, keepdims, ddof=ddof)
         x, chosen = as_operand(b, x), True if where is None else where
         centre = build_mean(b, x, axis, keepdims=True, where=where) if mean is None else mean
-        apart = _only(b, x - b.sym(centre), where, 0)
-        total = _reduce(b, "sum", apart * apart, axis, keepdims)
+        deviation = _masked(b, x - b.sym(centre), where, 0)
+        total = _reduce(b, "sum", deviation * deviation, axis, keepdims)
         found = total / (_counted(b, x, chosen, axis, keepdims) - ddof)
         return found if name == "var" else root(b, found)
 
 
 def root(b: Builder, x: Sym) -> Sym:
-    """The square root of sums of squares: 0 flows back where they are 0, for the root of 1
-    stands in there."""
+    """The square root of sums of squares; its derivative at 0 is 0.
+
+    Where the sum is 0 the root of 1 is taken instead, so that the cotangent there is 0."""
     some = x > 0
     return b.emit("where", some, b.emit("sqrt", b.emit("where", some, x, 1.0)), x)
 
 
-def _choices(name: str, op: str, *paths: str) -> None:
+def _extremum_surfaces(name: str, op: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -385,7 +389,7 @@ def _choices(name: str, op: str, *paths: str) -> None:
 
 
 def _one_more(b: Builder, x: Sym, initial: Any, axis: Any) -> Sym:
-    """`initial` joined to the elements, so that an empty array has an extreme, too."""
+    """x with `initial` as a further element, so that an empty array has an extremum, too."""
     if axis is None:
         x, at = b.emit("reshape", x, product(x.shape)), 0
     else:
@@ -395,7 +399,7 @@ def _one_more(b: Builder, x: Sym, initial: Any, axis: Any) -> Sym:
     return b.emit("concatenate", first, x, axis=at)
 
 
-def _questions(name: str, *paths: str) -> None:
+def _logical_surfaces(name: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -407,10 +411,10 @@ def _questions(name: str, *paths: str) -> None:
         where: Any = None,
     ) -> Sym:
         refuse_keywords(paths[0], {"out": out})
-        return _reduce(b, name, _only(b, a, where, name == "all"), axis, keepdims)
+        return _reduce(b, name, _masked(b, a, where, name == "all"), axis, keepdims)
 
 
-def _positions(name: str, *paths: str) -> None:
+def _arg_surfaces(name: str, *paths: str) -> None:
     @surface(*paths)
     def build(b: Builder, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Sym:
         refuse_keywords(paths[0], {"out": out})
@@ -419,16 +423,16 @@ def _positions(name: str, *paths: str) -> None:
         return _reduce(b, name, x, axis, keepdims)
 
 
-_totals("sum", "add", "numpy.sum", "numpy.ndarray.sum")
-_totals("prod", "multiply", "numpy.prod", "numpy.ndarray.prod")
-_spreads("var", "numpy.var", "numpy.ndarray.var")
-_spreads("std", "numpy.std", "numpy.ndarray.std")
-_choices("max", "maximum", "numpy.max", "numpy.amax", "numpy.ndarray.max")
-_choices("min", "minimum", "numpy.min", "numpy.amin", "numpy.ndarray.min")
-_questions("any", "numpy.any", "numpy.ndarray.any")
-_questions("all", "numpy.all", "numpy.ndarray.all")
-_positions("argmax", "numpy.argmax", "numpy.ndarray.argmax")
-_positions("argmin", "numpy.argmin", "numpy.ndarray.argmin")
+_sum_surfaces("sum", "add", "numpy.sum", "numpy.ndarray.sum")
+_sum_surfaces("prod", "multiply", "numpy.prod", "numpy.ndarray.prod")
+_var_surfaces("var", "numpy.var", "numpy.ndarray.var")
+_var_surfaces("std", "numpy.std", "numpy.ndarray.std")
+_extremum_surfaces("max", "maximum", "numpy.max", "numpy.amax", "numpy.ndarray.max")
+_extremum_surfaces("min", "minimum", "numpy.min", "numpy.amin", "numpy.ndarray.min")
+_logical_surfaces("any", "numpy.any", "numpy.ndarray.any")
+_logical_surfaces("all", "numpy.all", "numpy.ndarray.all")
+_arg_surfaces("argmax", "numpy.argmax", "numpy.ndarray.argmax")
+_arg_surfaces("argmin", "numpy.argmin", "numpy.ndarray.argmin")
 
 
 @surface("numpy.count_nonzero")

@@ -1,4 +1,4 @@
-"""Elements moved along an axis, those that leave it at one end coming in at the other."""
+"""`roll`: a cyclic shift of the elements along an axis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _text(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
     return call_text("np.roll", [*args, (str(attrs["shift"]), 0)], {"axis": axis})
 
 
-def _back(b: Builder, g: Any, out: Any, args: Any, attrs: Attrs, wanted: Any) -> dict[int, Any]:
+def _pullback(b: Builder, g: Any, out: Any, args: Any, attrs: Attrs, wanted: Any) -> dict[int, Any]:
     return {0: b.emit("roll", g, shift=-attrs["shift"], axis=attrs["axis"])}
 
 
@@ -37,7 +37,7 @@ register(
         _infer,
         evaluate=lambda x, shift, axis: np.roll(x, shift, axis=axis),
         text=_text,
-        pullback=_back,
+        pullback=_pullback,
         pushforward=lambda b, dots, out, args, attrs: b.emit("roll", dots[0], **attrs),
         batching=lambda m: m.emit(
             "roll", m.args[0], shift=m.attrs["shift"], axis=m.attrs["axis"] + 1

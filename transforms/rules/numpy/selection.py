@@ -1,4 +1,4 @@
-"""NumPy functions that pick, choose, repeat or pad, as a few operations each."""
+"""Surfaces of `select`, `choose`, `take`, `meshgrid`, `block` and others, as a few operations."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _sizes(b: Builder, x: Sym) -> list[Any]:
 
 
 def _along(b: Builder, x: Sym, axis: int, rank: int) -> Sym:
-    """A vector as an array of that rank, which it runs along one axis of."""
+    """A vector, expanded to an array of `rank` axes along axis `axis`."""
     others = tuple(i for i in range(rank) if i != axis)
     return b.emit("expand_dims", x, axes=others) if others else x
 
 
-# ---------------------------------------------------------------- choosing
+# ---------------------------------------------------------------- selection
 
 
 @surface("numpy.select")
@@ -55,18 +55,19 @@ def build_method_choose(b: Builder, a: Any, choices: Any, **keywords: Any) -> Sy
     return build_choose(b, a, choices, **keywords)
 
 
-def _within(b: Builder, places: Sym, n: Any, mode: str, message: str = "") -> Sym:
-    """Places as mode= has them: cut off at the ends, wrapped around them, or as they are,
-    checked where there is a message."""
+def _within(b: Builder, index: Sym, n: Any, mode: str, message: str = "") -> Sym:
+    """Indices as mode= defines them: "clip", "wrap" or unchanged.
+
+    Unchanged indices are checked if a message is given."""
     if mode == "wrap":
-        return places % n
+        return index % n
     if mode == "clip":
-        return b.emit("minimum", b.emit("maximum", places, 0), n - 1)
+        return b.emit("minimum", b.emit("maximum", index, 0), n - 1)
     if message:
-        inside = (places >= 0) & (places < n)
-        ok = b.emit("all", inside, axis=None, keepdims=False) if places.ndim else inside
+        inside = (index >= 0) & (index < n)
+        ok = b.emit("all", inside, axis=None, keepdims=False) if index.ndim else inside
         b.check(ok, "ValueError", message)
-    return places
+    return index
 
 
 @surface("numpy.take", "numpy.ndarray.take")
@@ -74,26 +75,26 @@ def build_take(
     b: Builder, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
 ) -> Sym:
     refuse_keywords("numpy.take", {"out": out})
-    x, places = as_operand(b, a), as_operand(b, indices)
+    x, index = as_operand(b, a), as_operand(b, indices)
     if axis is None:
         x, axis = b.emit("reshape", x, product(_sizes(b, x))) if x.ndim != 1 else x, 0
     at = axis_of(b, axis, x.ndim)
-    places = _within(b, places, size_of(b, x, at), static(mode, "mode"))
+    index = _within(b, index, size_of(b, x, at), static(mode, "mode"))
     items: list[Any] = [("all",)] * x.ndim
-    items[at] = ("array" if places.ndim else "int", 1)
-    return b.emit("index", x, places, items=tuple(items))
+    items[at] = ("array" if index.ndim else "int", 1)
+    return b.emit("index", x, index, items=tuple(items))
 
 
 @surface("numpy.take_along_axis")
 def build_take_along_axis(b: Builder, arr: Any, indices: Any, axis: Any = -1) -> Sym:
-    x, places = as_operand(b, arr), as_operand(b, indices)
+    x, index = as_operand(b, arr), as_operand(b, indices)
     if axis is None:
         x, axis = b.emit("reshape", x, product(_sizes(b, x))) if x.ndim != 1 else x, 0
     at = axis_of(b, axis, x.ndim)
-    if places.ndim != x.ndim:
+    if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     operands = [
-        places
+        index
         if i == at
         else _along(b, b.emit("arange", 0, size_of(b, x, i), 1, dtype="int64"), i, x.ndim)
         for i in range(x.ndim)
@@ -107,7 +108,7 @@ def build_ix(b: Builder, *args: Any) -> tuple[Sym, ...]:
     return tuple(_along(b, as_operand(b, a), i, len(args)) for i, a in enumerate(args))
 
 
-# ---------------------------------------------------------------- repeating
+# ---------------------------------------------------------------- broadcasting and blocks
 
 
 @surface("numpy.meshgrid")
@@ -130,7 +131,7 @@ def build_meshgrid(b: Builder, *xi: Any, indexing: Any = "xy", sparse: Any = Fal
 def build_broadcast_arrays(b: Builder, *args: Any) -> tuple[Sym, ...]:
     arrays = [as_operand(b, a) for a in args]
     total = arrays[0]
-    for x in arrays[1:]:  # the sum has the shape that all are broadcast to
+    for x in arrays[1:]:  # the sum has the broadcast shape
         total = total + x
     return tuple(b.view(b.emit("copy", b.emit("broadcast_like", x, total))) for x in arrays)
 

@@ -1,4 +1,4 @@
-"""Views of another shape: transpose, reshape, expand_dims, squeeze, broadcast_to."""
+"""View operations: `transpose`, `reshape`, `broadcast_to`, `expand_dims`, `squeeze`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...ir.op_registry import Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import size_of
-from .indexing import value_of
+from .indexing import symbolic_size
 
 Attrs = dict[str, Any]
 Operands = Sequence[Operand]
 
 
 def linear(name: str) -> Any:
-    """The tangent of an operation that is linear in its first operand alone."""
+    """The pushforward of an operation that is linear in its first, only differentiable, operand."""
 
     def pushforward(b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: Attrs) -> Sym:
         return b.emit(name, dots[0], *args[1:], **attrs)
@@ -70,7 +70,7 @@ register(
 
 def _infer_sized(layout: str) -> Any:
     def infer(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Operands) -> Type:
-        return Array(types[0].dtype, tuple(value_of(o) for o in operands[1:]), layout)
+        return Array(types[0].dtype, tuple(symbolic_size(o) for o in operands[1:]), layout)
 
     return infer
 
@@ -117,7 +117,7 @@ register(
         _infer_sized("A"),
         evaluate=lambda x, *sizes: np.broadcast_to(x, tuple(int(s) for s in sizes)),
         text=_text_broadcast,
-        # The sweep sums a cotangent to the shape of its value.
+        # The reverse pass sums a cotangent to the shape of its operand.
         pullback=lambda b, g, out, args, attrs, wanted: {0: g},
         pushforward=linear("broadcast_to"),
         differentiable=(0,),
@@ -141,8 +141,8 @@ def _infer_squeeze(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Ope
     for axis in axes:
         if b.checks and not b.facts.known_equal(x.shape[axis], Dim.of(1)):
             size = size_of(b, operands[0], axis)
-            told = "cannot select an axis to squeeze out which has size not equal to one"
-            b.check(size == 1, "ValueError", told)
+            message = "cannot select an axis to squeeze out which has size not equal to one"
+            b.check(size == 1, "ValueError", message)
     shape = tuple(d for a, d in enumerate(x.shape) if a not in axes)
     if not shape:
         return Scalar(x.dtype)

@@ -1,4 +1,4 @@
-"""What users write to give an array another shape: `x.T`, `x.reshape(n, -1)`, `np.flip(x)`."""
+"""Surfaces that change the shape of an array: `x.T`, `x.reshape(n, -1)`, `np.flip(x)`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from ..axes_and_sizes import (
     known,
     product,
     refuse,
-    require_fits,
+    require_broadcastable,
     shape_parts,
     size_of,
     static,
 )
-from ..declare import as_operand, python_number
-from .indexing import value_of
+from ..declare import as_operand, as_python_scalar
+from .indexing import symbolic_size
 
 # ---------------------------------------------------------------- order of axes
 
 
 def transposed(b: Builder, x: Sym, axes: Sequence[int]) -> Sym:
+    """`x` with its axes permuted; x itself for the identity permutation."""
     return x if tuple(axes) == tuple(range(x.ndim)) else b.emit("transpose", x, axes=tuple(axes))
 
 
@@ -101,7 +102,7 @@ def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
     if order != "C":
         raise refuse(b, f"reshape with order={order!r}", "use order='C' or order='F'")
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
-    sizes = _with_signs(b, x, sizes)
+    sizes = _normalise_negative_sizes(b, x, sizes)
     unknown = [k for k, s in enumerate(sizes) if isinstance(s, int) and s < 0]
     if len(unknown) > 1:
         raise invalid(b, "can only specify one unknown dimension")
@@ -121,10 +122,12 @@ def reshape_method(b: Builder, self: Any, *shape: Any, order: str = "C") -> Sym:
     return reshape(b, self, shape, order)
 
 
-def _with_signs(b: Builder, x: Sym, sizes: list[Any]) -> list[Any]:
-    """Sizes where a negative one is known to be so.  What is known at run time only, and no
-    integer argument, is replaced by what it stands for if it is negative."""
-    signs = [isinstance(s, Sym) and b.facts.is_negative(value_of(s.operand)) for s in sizes]
+def _normalise_negative_sizes(b: Builder, x: Sym, sizes: list[Any]) -> list[Any]:
+    """The sizes with each negative one replaced by the literal -1.
+
+    If the sign of a size is known only at run time, code is emitted that replaces a negative size
+    by the missing size."""
+    signs = [isinstance(s, Sym) and b.facts.is_negative(symbolic_size(s.operand)) for s in sizes]
     sizes = [-1 if negative else s for s, negative in zip(sizes, signs)]
     open_ = [k for k, negative in enumerate(signs) if negative is None]
     if not open_ or b.facts.sizes is None:
@@ -148,12 +151,14 @@ def _with_signs(b: Builder, x: Sym, sizes: list[Any]) -> list[Any]:
 
 
 def _missing_size(b: Builder, x: Sym, sizes: list[Any], at: int) -> Any:
-    """What -1 stands for: the total over the other sizes, after cancelling those in common."""
+    """The size that -1 stands for: the total divided by the other sizes.
+
+    Sizes that occur in both shapes are cancelled first."""
     same = b.facts.known_equal
     above = list(enumerate(x.type.shape))
     below = []
     for s in (s for k, s in enumerate(sizes) if k != at):
-        dim = value_of(b.sym(s).operand)
+        dim = symbolic_size(b.sym(s).operand)
         match = next((p for p in above if same(p[1], dim)), None)
         if match is not None:
             above.remove(match)
@@ -163,40 +168,42 @@ def _missing_size(b: Builder, x: Sym, sizes: list[Any], at: int) -> Any:
     if not below:
         return total
     others = product(below)
-    told = [-1 if k == at else s for k, s in enumerate(sizes)]
+    given = [-1 if k == at else s for k, s in enumerate(sizes)]
     if not isinstance(others, Sym) and others == 0:
-        b.check(False, "ValueError", *_misfit(b, x, told))
+        b.check(False, "ValueError", *_reshape_error(b, x, given))
         return 0
     if isinstance(others, Sym):
-        b.check(others != 0, "ValueError", *_misfit(b, x, told))
+        b.check(others != 0, "ValueError", *_reshape_error(b, x, given))
     if not isinstance(total, Sym) and not isinstance(others, Sym):
-        b.check(total % others == 0, "ValueError", *_misfit(b, x, told))
+        b.check(total % others == 0, "ValueError", *_reshape_error(b, x, given))
         return total // others
     rest = b.sym(total) // others
-    whole, part, by = (value_of(b.sym(s).operand) for s in (total, rest, others))
+    whole, part, by = (symbolic_size(b.sym(s).operand) for s in (total, rest, others))
     if part * by != whole:
-        b.check(rest * others == total, "ValueError", *_misfit(b, x, told))
+        b.check(rest * others == total, "ValueError", *_reshape_error(b, x, given))
     return rest
 
 
 def _check_total(b: Builder, x: Sym, sizes: list[Any]) -> None:
+    """Emit a check that a reshape keeps the number of elements, unless that is proven."""
     have = want = Dim.of(1)
     for d in x.type.shape:
         have = have * d
     for s in sizes:
-        want = want * value_of(b.sym(s).operand)
+        want = want * symbolic_size(b.sym(s).operand)
     if b.facts.known_equal(have, want) and "?" not in want.symbols:
         return
     total, other = product(x.shape), product(sizes)
     runtime = isinstance(total, Sym) or isinstance(other, Sym)
-    b.check(b.sym(total) == other if runtime else False, "ValueError", *_misfit(b, x, sizes))
+    b.check(b.sym(total) == other if runtime else False, "ValueError", *_reshape_error(b, x, sizes))
 
 
-def _misfit(b: Builder, x: Sym, sizes: list[Any]) -> tuple[Any, ...]:
+def _reshape_error(b: Builder, x: Sym, sizes: list[Any]) -> tuple[Any, ...]:
+    """The parts of NumPy's error message for an invalid reshape."""
     total = product(x.shape)
     named = ["newaxis" if isinstance(s, int) and s < 0 else s for s in sizes]
-    told = str(total) if isinstance(total, int) else total
-    return ("cannot reshape array of size ", told, " into shape ", *shape_parts(named))
+    size = str(total) if isinstance(total, int) else total
+    return ("cannot reshape array of size ", size, " into shape ", *shape_parts(named))
 
 
 @surface("numpy.ravel", "numpy.ndarray.ravel")
@@ -239,9 +246,9 @@ def squeeze(b: Builder, a: Any, axis: Any = None) -> Sym:
     return b.emit("squeeze", x, axes=axes) if axes else x
 
 
-def _at_least(b: Builder, arrays: tuple[Any, ...], places: dict[int, tuple[int, ...]]) -> Any:
-    """`places`: which axes are new, by rank."""
-    found = [expand_dims(b, x, places.get(b.sym(x).ndim, ())) for x in arrays]
+def _at_least(b: Builder, arrays: tuple[Any, ...], new_axes: dict[int, tuple[int, ...]]) -> Any:
+    """The arrays with new axes; `new_axes` gives their positions by rank."""
+    found = [expand_dims(b, x, new_axes.get(b.sym(x).ndim, ())) for x in arrays]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -266,8 +273,8 @@ def unstack(b: Builder, x: Any, /, *, axis: Any = 0) -> tuple[Sym, ...]:
     at = axis_of(b, axis, array.ndim)
     count = size_of(b, array, at)
     if isinstance(count, Sym):
-        told = "numpy.unstack of an array whose size is known only at run time"
-        raise refuse(b, told, "index the array in a loop")
+        message = "numpy.unstack of an array whose size is known only at run time"
+        raise refuse(b, message, "index the array in a loop")
     items = tuple(("int", 1) if i == at else ("all",) for i in range(array.ndim))
     return tuple(b.emit("index", array, k, items=items) for k in range(count))
 
@@ -287,17 +294,17 @@ def broadcast_to(b: Builder, array: Any, shape: Any) -> Sym:
 
     def message() -> tuple[Any, ...]:
         have = shape_parts([known(s) for s in x.shape])
-        told = (
+        prefix = (
             "operands could not be broadcast together with remapped shapes [original->remapped]: "
         )
-        return (told, *have, "  and requested shape ", *shape_parts(sizes))
+        return (prefix, *have, "  and requested shape ", *shape_parts(sizes))
 
     for axis, dim in enumerate(x.type.shape):
         want = sizes[lead + axis]
-        require_fits(
+        require_broadcastable(
             b,
             dim,
-            value_of(b.sym(want).operand),
+            symbolic_size(b.sym(want).operand),
             lambda axis=axis, want=want: (size_of(b, x, axis), want),
             "ValueError",
             message,
@@ -313,8 +320,8 @@ def sliced(
 ) -> Sym:
     """x[..., start:stop:step, ...] along one axis."""
     given = [v for v in (start, stop, step) if v is not None]
-    place = iter(range(1, len(given) + 1))
-    item = ("slice", *(None if v is None else next(place) for v in (start, stop, step)))
+    position = iter(range(1, len(given) + 1))
+    item = ("slice", *(None if v is None else next(position) for v in (start, stop, step)))
     items = tuple(item if a == axis else ("all",) for a in range(x.ndim))
     return b.emit("index", x, *given, items=items)
 
@@ -354,7 +361,7 @@ def diff(
 
 
 def _beside(b: Builder, part: Any, x: Sym, axis: int) -> Sym:
-    """What is put before or after x along an axis; a number stands for one row of them."""
+    """The array to prepend or append to x along an axis; a scalar is broadcast to size 1 there."""
     part = as_operand(b, part)
     if part.ndim:
         return part
@@ -365,17 +372,17 @@ def _beside(b: Builder, part: Any, x: Sym, axis: int) -> Sym:
 def item(b: Builder, self: Any, *index: Any) -> Sym:
     x = b.sym(self)
     if isinstance(x.type, Scalar):
-        return python_number(x)
+        return as_python_scalar(x)
     if len(index) == 1 and isinstance(index[0], (tuple, list)):
         index = tuple(index[0])
     if not index:
         total = product(x.shape)
-        told = "can only convert an array of size 1 to a Python scalar"
-        b.check(total == 1, "ValueError", told)
+        message = "can only convert an array of size 1 to a Python scalar"
+        b.check(total == 1, "ValueError", message)
         index = (0,) * x.ndim
     if len(index) == 1 and x.ndim > 1:
         x = ravel(b, x)
     items = tuple(("int", k + 1) for k in range(len(index)))
     if len(items) != x.ndim:
         raise invalid(b, "incorrect number of indices for array")
-    return python_number(b.emit("index", x, *index, items=items))
+    return as_python_scalar(b.emit("index", x, *index, items=items))

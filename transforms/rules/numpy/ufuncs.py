@@ -1,4 +1,6 @@
-"""Elementary functions.  Constants are Python floats, so that float32 stays float32."""
+"""Elementary functions, declared by their partials.
+
+Constants are Python floats (weak scalars), so that float32 code stays float32."""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def log1p(x):
 
 
 def _excess(x, out):
-    """x - out, also where both are infinite."""
+    """x - out; 0 where both are the same infinity."""
     return np.where(x == out, 0.0, x - out)
 
 

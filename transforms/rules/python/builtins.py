@@ -1,4 +1,4 @@
-"""Python's own functions, `math`, and conversions: what they are in terms of operations."""
+"""Surfaces of Python's builtins, of `math`, and of dtype conversions."""
 
 from __future__ import annotations
 
@@ -14,17 +14,23 @@ from ...ir.nodes import Array, Const, Scalar, is_complex, is_float
 from ...ir.op_registry import SURFACES, surface
 from ...ir.record import replace
 from ..axes_and_sizes import known, static
-from ..declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
+from ..declare import (
+    as_numpy_scalar,
+    as_operand,
+    as_python_float,
+    as_python_scalar,
+    refuse_keywords,
+)
 from ..dtypes import SUPPORTED, as_dtype, require_cast
-from ..integer_range_checks import require_finite, require_fit
-from ..promotion import is_weak, join_conflict, join_types, result_dtype, type_of
+from ..integer_range_checks import require_in_range, require_no_float_overflow
+from ..promotion import is_weak, join_conflict, join_types, phi_operand_type, result_dtype
 
 # ---------------------------------------------------------------- conversions
 
 
 @surface("numpy.ndarray.astype", "numpy.astype")
 def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
-    """The order and subok arguments make no difference to the values."""
+    """`x.astype(dtype)`; `order` and `subok` do not affect values and are ignored."""
     x = b.sym(a)
     dtype = as_dtype(dtype)
     casting = static(args[1] if len(args) > 1 else keywords.get("casting", "unsafe"), "casting")
@@ -41,7 +47,7 @@ def _numpy_scalar(dtype: str) -> None:
     @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
     def build(b: Builder, value: Any = 0) -> Sym:
         x = as_operand(b, value)
-        require_fit(b, x, dtype)
+        require_in_range(b, x, dtype)
         return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
 
 
@@ -79,7 +85,7 @@ def build_bool(b: Builder, x: Any = False) -> Sym:
     return _python_scalar(b, x, "bool")
 
 
-# ---------------------------------------------------------------- numbers
+# ---------------------------------------------------------------- scalars
 
 
 @surface("builtins.abs")
@@ -95,15 +101,15 @@ def build_pow(b: Builder, base: Any, exp: Any, mod: Any = None) -> Sym:
 
 
 def _power_modulo(b: Builder, base: Any, exp: Any, mod: Any) -> Sym:
-    """`pow(base, exp, mod)`, computed while compiling or where no product can overflow."""
-    numbers = [b.sym(v) for v in (base, exp, mod)]
-    if not all(is_weak(x.type) and x.dtype in ("int64", "bool") for x in numbers):
+    """`pow(base, exp, mod)`: folded at compile time, or emitted if no product can overflow."""
+    operands = [b.sym(v) for v in (base, exp, mod)]
+    if not all(is_weak(x.type) and x.dtype in ("int64", "bool") for x in operands):
         raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-    value, exponent, modulus = map(known, numbers)
+    value, exponent, modulus = map(known, operands)
     if not any(isinstance(v, Sym) for v in (value, exponent, modulus)):
         return b.sym(pow(int(value), int(exponent), int(modulus)))
-    small = not isinstance(exponent, Sym) and not isinstance(modulus, Sym)
-    if not small or exponent < 0 or modulus == 0 or abs(modulus) ** exponent >= 2**63:
+    constant = not isinstance(exponent, Sym) and not isinstance(modulus, Sym)
+    if not constant or exponent < 0 or modulus == 0 or abs(modulus) ** exponent >= 2**63:
         raise UnsupportedError(
             "pow() with a modulus, whose intermediate products may overflow",
             advice="write a loop of products",
@@ -122,7 +128,7 @@ def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
     x = b.sym(number)
     if ndigits is not None or x.ndim:
         rounded = build_round(b, x, 0 if ndigits is None else ndigits)
-        return python_number(rounded) if is_weak(x.type) else rounded
+        return as_python_scalar(rounded) if is_weak(x.type) else rounded
     if not is_float(x.type):
         return x
     return b.emit("cast", b.emit("rint", x), dtype="int64", weak=True)
@@ -137,13 +143,13 @@ def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
     if not is_float(x.type):
         if decimals < 0:
             raise UnsupportedError("rounding integers to tens", advice="convert to float first")
-        return numpy_number(x)
+        return as_numpy_scalar(x)
     if decimals == 0:
         return b.emit("rint", x)
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
-        return numpy_number(b.emit("rint", x * scale) / scale)
-    return numpy_number(b.emit("rint", x / scale) * scale)
+        return as_numpy_scalar(b.emit("rint", x * scale) / scale)
+    return as_numpy_scalar(b.emit("rint", x / scale) * scale)
 
 
 # ---------------------------------------------------------------- several values
@@ -170,7 +176,7 @@ def _choice(name: str, op: str) -> None:
 
 
 def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
-    """One of two numbers, as Python's `max` and `min` hand it on."""
+    """`max` or `min` of two values; the result has the joined type of both, as a phi has."""
     conflict = join_conflict(x.type, y.type)
     if conflict:
         raise UnsupportedError(
@@ -178,14 +184,14 @@ def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
         )
     if not (isinstance(x.type, Scalar) and isinstance(y.type, Scalar)):
         return b.emit(op, x, y)
-    joined = join_types(type_of(x.operand), type_of(y.operand))
+    joined = join_types(phi_operand_type(x.operand), phi_operand_type(y.operand))
     assert isinstance(joined, Scalar)
     if not joined.mixed:
-        for number in (x, y):
-            require_finite(b, number, joined.dtype)
+        for scalar in (x, y):
+            require_no_float_overflow(b, scalar, joined.dtype)
         return b.emit(op, x, y)
-    for number in (x, y):
-        require_fit(b, number, joined.dtype)
+    for scalar in (x, y):
+        require_in_range(b, scalar, joined.dtype)
     x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
     result = b.emit(op, x, y).operand
     return b.sym(replace(result, type=replace(result.type, mixed=True)))
@@ -215,7 +221,7 @@ def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
         return total if not isinstance(start, Sym) and start == 0 else start + total
     values = [b.sym(v) for v in iterable]
     if not isinstance(start, Sym) and start == 0 and values:
-        # 0 + x is x, except that of bools it makes a number.
+        # 0 + x is x, except for bools, where it is an integer.
         first = values[0]
         start = first if first.dtype != "bool" else b.sym(0) + first
         values = values[1:]
@@ -227,15 +233,15 @@ def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
 
 @surface("math.log")
 def build_math_log(b: Builder, x: Any, base: Any = None) -> Sym:
-    top = b.emit("log", python_float(b, x))
+    top = b.emit("log", as_python_float(b, x))
     if base is None:
-        return python_number(top)
-    return python_number(top / b.emit("log", python_float(b, base)))
+        return as_python_scalar(top)
+    return as_python_scalar(top / b.emit("log", as_python_float(b, base)))
 
 
 @surface("math.pow")
 def build_math_pow(b: Builder, x: Any, y: Any) -> Sym:
-    return b.emit("power", python_float(b, x), python_float(b, y))
+    return b.emit("power", as_python_float(b, x), as_python_float(b, y))
 
 
 @surface("math.floor")
@@ -252,20 +258,20 @@ def _rounded_to_int(b: Builder, op: str, value: Any) -> Sym:
     x = b.sym(value)
     if not is_float(x.type):
         return _python_scalar(b, x, "int64")
-    return b.emit("cast", b.emit(op, python_float(b, x)), dtype="int64", weak=True)
+    return b.emit("cast", b.emit(op, as_python_float(b, x)), dtype="int64", weak=True)
 
 
 @surface("math.hypot")
 def build_math_hypot(b: Builder, *coordinates: Any) -> Sym:
-    values = [python_float(b, c) for c in coordinates]
+    values = [as_python_float(b, c) for c in coordinates]
     if len(values) < 2:
         return b.emit("absolute", values[0]) if values else b.sym(0.0)
-    return python_number(reduce(lambda x, y: b.emit("hypot", x, y), values))
+    return as_python_scalar(reduce(lambda x, y: b.emit("hypot", x, y), values))
 
 
 @surface("math.fsum")
 def build_fsum(b: Builder, seq: Any) -> Sym:
-    return python_float(b, SURFACES["builtins.sum"](b, seq))
+    return as_python_float(b, SURFACES["builtins.sum"](b, seq))
 
 
 @surface("math.prod")
@@ -279,12 +285,12 @@ def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
 
 @surface("numpy.modf", "math.modf")
 def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
-    """The part behind the point, which moves with x, and that before it."""
+    """The fractional part, which has derivative 1, and the integral part."""
     value = as_operand(b, x)
     if not is_float(value.type):
         value = value.astype(result_dtype("exp", (value.type,)))
     whole = b.emit("trunc", value)
-    # An infinity has nothing behind its point.
+    # The fractional part of an infinity is 0.
     rest = b.emit("copysign", b.emit("where", b.emit("isinf", value), 0.0, value - whole), value)
     return rest, whole
 
@@ -292,25 +298,26 @@ def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
 @surface("numpy.ldexp", "math.ldexp")
 def build_ldexp(b: Builder, x1: Any, x2: Any) -> Sym:
     value = as_operand(b, x1)
-    dtype = np.ldexp(np.zeros(0, value.dtype), 0).dtype.name  # of integers: that of floats
-    if isinstance(x2, (int, np.integer)) and abs(int(x2)) <= _SCALE:
+    dtype = np.ldexp(np.zeros(0, value.dtype), 0).dtype.name  # a float dtype for integers
+    if isinstance(x2, (int, np.integer)) and abs(int(x2)) <= _MAX_EXPONENT:
         return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(dtype)
-    # Powers of two that all are floats.  The largest comes last: if anything is lost to subnormal
-    # numbers before, the result is 0 anyway, so that it is rounded once.
-    rest = _limited(b, as_operand(b, x2).astype("int64"), 2 * _SCALE + 200)
+    # Three powers of two, each of them a finite float.  The largest comes last: if an earlier
+    # product loses digits as a subnormal number, the result is 0 anyway.  So it is rounded once.
+    rest = _limited(b, as_operand(b, x2).astype("int64"), 2 * _MAX_EXPONENT + 200)
     powers = []
     for _ in range(2):
-        powers.append(_limited(b, rest, _SCALE))
+        powers.append(_limited(b, rest, _MAX_EXPONENT))
         rest = rest - powers[-1]
     for n in (rest, *powers[::-1]):
         value = value * b.emit("power", 2.0, n)
-        # Compiled code may multiply factors in any order, and their product may overflow where
-        # the result does not: a product that is read more than once is computed as it stands.
+        # Compiled code may reassociate the factors, and a product of factors may overflow although
+        # the result does not.  A product with more than one use is not reassociated.
         value = b.emit("where", value < 0.0, -b.emit("absolute", value), value)
     return value.astype(dtype)
 
 
-_SCALE = 1000
+# Largest exponent of a power of two in one step of `ldexp`.
+_MAX_EXPONENT = 1000
 
 
 def _limited(b: Builder, n: Sym, limit: int) -> Sym:
@@ -319,14 +326,14 @@ def _limited(b: Builder, n: Sym, limit: int) -> Sym:
 
 @surface("math.remainder")
 def build_remainder(b: Builder, x: Any, y: Any) -> Sym:
-    """The rest nearest 0; of two as near, that of the even multiple."""
-    value, by = python_float(b, x), python_float(b, y)
+    """The IEEE remainder: the one nearest 0; of two equally near, that of the even multiple."""
+    value, by = as_python_float(b, x), as_python_float(b, y)
     rest = b.emit("fmod", value, by)
     size, half = b.emit("absolute", rest), 0.5 * b.emit("absolute", by)
     odd = b.emit("fmod", b.emit("trunc", value / by), 2.0) != 0.0
     over = (size > half) | ((size == half) & odd)
     moved = rest - b.emit("copysign", 1.0, rest) * b.emit("absolute", by)
-    return python_number(b.emit("where", over, moved, rest))
+    return as_python_scalar(b.emit("where", over, moved, rest))
 
 
 def _of_integers(name: str, neutral: int) -> None:
@@ -353,7 +360,7 @@ def build_isneginf(b: Builder, x: Any) -> Sym:
     return as_operand(b, x) == -np.inf
 
 
-# ---------------------------------------------------------------- what is known while compiling
+# ---------------------------------------------------------------- compile-time functions
 
 
 @surface("numpy.isscalar")
@@ -367,7 +374,7 @@ def build_iterable(b: Builder, y: Any) -> bool:
 
 
 def _dtype_of(b: Builder, value: Any) -> Any:
-    """What NumPy's promotion sees of a value: its dtype, or the Python number it is."""
+    """The argument for NumPy's promotion functions: a dtype, or a Python scalar of weak type."""
     if not isinstance(value, Sym):
         return value
     weak = {"int64": 0, "float64": 0.0, "complex128": 0j}

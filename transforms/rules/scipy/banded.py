@@ -1,4 +1,4 @@
-"""Banded systems, in the diagonal order of SciPy: `ab[u + i - j, j] == a[i, j]`."""
+"""Banded linear systems, in SciPy's diagonal ordered form: `ab[u + i - j, j] == a[i, j]`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from ..numpy.linalg.matrix_rules import column, declare, row, scipy_matrix
 Attrs = dict[str, Any]
 
 
-def _places(ab: Sym, shift: Sym) -> tuple[Sym, Sym]:
-    """For each entry of `ab` its column moved by `shift`, which is one number for a row; and
-    whether there is such a column."""
+def _shifted_columns(ab: Sym, shift: Sym) -> tuple[Sym, Sym]:
+    """For each entry of `ab`, its column index plus `shift`, and a mask of those in range.
+
+    `shift` has one value per row of `ab`.  Indices out of range are clipped."""
     b = ab.b
     n = size_of(b, ab, 1)
     at = row(b.emit("arange", 0, n, 1, dtype="int64")) + column(shift)
@@ -35,20 +36,21 @@ def _transposed(ab: Sym, attrs: Attrs) -> Sym:
     b = ab.b
     lower, upper = attrs["lower"], attrs["upper"]
     k = _diagonals(b, attrs)
-    at, inside = _places(ab, k - lower)
+    at, inside = _shifted_columns(ab, k - lower)
     items = (("array", 1), ("array", 2))
     found = b.emit("index", ab, column(upper + lower - k), at, items=items)
     return b.emit("where", inside, found, 0.0)
 
 
-def _other_way(ab: Sym, rhs: Sym, attrs: Attrs) -> Sym:
+def _solve_transposed(ab: Sym, rhs: Sym, attrs: Attrs) -> Sym:
+    """The solution of the transposed system."""
     turned = {"lower": attrs["upper"], "upper": attrs["lower"]}
     return ab.b.emit("solve_banded", _transposed(ab, attrs), rhs, **turned)
 
 
 def _rows(ab: Sym, x: Sym, attrs: Attrs) -> tuple[Sym, Sym]:
-    """For each entry of `ab` the row of x that belongs to the row of the matrix it is in."""
-    at, inside = _places(ab, _diagonals(ab.b, attrs) - attrs["upper"])
+    """For each entry of `ab`, the row of x with the entry's matrix row, and a mask."""
+    at, inside = _shifted_columns(ab, _diagonals(ab.b, attrs) - attrs["upper"])
     return ab.b.emit("index", x, at, items=(("array", 1), *[("all",)] * (x.ndim - 1))), inside
 
 
@@ -56,7 +58,7 @@ def _pullback(
     b: Builder, g: Sym, out: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
     ab = args[0]
-    w = _other_way(ab, g, attrs)
+    w = _solve_transposed(ab, g, attrs)
     bars: dict[int, Any] = {1: w}
     if 0 in wanted:
         rows, inside = _rows(ab, w, attrs)
@@ -70,7 +72,8 @@ def _pullback(
 def _pushforward(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     ab, (ab_dot, change) = args[0], dots
     if ab_dot is not None:
-        # The bands of the transposed matrix hold its rows, where a column of products is summed.
+        # The bands of the transposed matrix hold rows of the matrix: the sum over the bands is the
+        # matrix-vector product.
         turned = {"lower": attrs["upper"], "upper": attrs["lower"]}
         bands = _transposed(b.sym(ab_dot), attrs)
         rows, _ = _rows(ab, out, turned)

@@ -1,5 +1,7 @@
-"""The matrix exponential.  Its derivative is one, too: of a block triangular matrix of twice the
-size, whose upper right block is the change."""
+"""The matrix exponential.
+
+Its directional derivative is the upper right block of the exponential of a block triangular matrix
+of twice the size."""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
 from ...runtime import matrix_helpers as helpers
 from ..axes_and_sizes import size_of
-from ..numpy.bilinear import swap_last
+from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.matrix_rules import declare, part, square
 from ..operation_text import call
 
 
 def _change(a: Sym, direction: Sym) -> Sym:
-    """The change of expm(a) along a direction."""
+    """The directional derivative of expm at `a`."""
     b, columns = a.b, a.ndim - 1
     zeros = b.emit("zeros_like", a, dtype=a.dtype)
     above = b.emit("concatenate", a, direction, axis=columns)
@@ -31,7 +33,7 @@ declare(
     lambda b, a: a,
     evaluate=helpers.expm,
     text=call("expm"),
-    pullback=lambda b, g, out, args, attrs, wanted: {0: _change(swap_last(args[0]), g)},
+    pullback=lambda b, g, out, args, attrs, wanted: {0: _change(transpose_matrices(args[0]), g)},
     pushforward=lambda b, dots, out, args, attrs: _change(args[0], b.sym(dots[0])),
     doc="the matrix exponential",
 )

@@ -1,4 +1,4 @@
-"""SciPy's names for what NumPy has too, and matrices that are made of vectors."""
+"""Surfaces of `scipy.linalg` that use the rules of `numpy.linalg`, and structured matrices."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
 from ..axes_and_sizes import refuse, size_of, static
 from ..declare import as_operand
-from ..numpy.bilinear import swap_last
+from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.factorizations import qr, svd, svdvals
 from ..numpy.linalg.matrix_rules import column, matrices, mirrored, row, scipy_matrix, square
 from ..numpy.linalg.pinv_norms import pinv
 from ..numpy.linalg.triangular import triangular
 from ..numpy.shape_functions import ravel
 
-# ---------------------------------------------------------------- factors
+# ---------------------------------------------------------------- factorisations
 
 
 @surface("scipy.linalg.eigvalsh")
@@ -40,7 +40,7 @@ def eigh(
     driver: Any = None,
 ) -> Sym:
     if not static(eigvals_only, "eigvals_only"):
-        # SciPy takes another routine of LAPACK, which may choose other signs.
+        # SciPy calls a different LAPACK routine, which may choose other signs.
         raise refuse(
             builder,
             "scipy.linalg.eigh with eigenvectors",
@@ -56,7 +56,7 @@ def eigh(
             "cholesky", mirrored(square(builder, scipy_matrix(builder, b, check_finite)), low)
         )
         half = triangular(factor, mirrored(x, low))
-        x = triangular(factor, swap_last(half))
+        x = triangular(factor, transpose_matrices(half))
         low = True
     v = builder.emit("eigh_vectors", x, lower=low)
     return builder.emit("eigh_values", x, v, lower=low)
@@ -118,7 +118,7 @@ def scipy_pinv(
     return pinv(b, scipy_matrix(b, a, check_finite), rtol=rtol)
 
 
-# ---------------------------------------------------------------- matrices of vectors
+# ---------------------------------------------------------------- structured matrices
 
 
 def _vector(b: Builder, value: Any) -> Sym:
@@ -132,7 +132,7 @@ def _gathered(b: Builder, x: Sym, at: Sym) -> Sym:
     return b.emit("index", x, at, items=(("array", 1),))
 
 
-def _counting(b: Builder, n: Any) -> Sym:
+def _iota(b: Builder, n: Any) -> Sym:
     return b.emit("arange", 0, n, 1, dtype="int64")
 
 
@@ -141,11 +141,11 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     first = _vector(b, c)
     top = first if r is None else _vector(b, r)
     rows, columns = size_of(b, first, 0), size_of(b, top, 0)
-    # One line through the corner: the first column upwards, then the rest of the first row.
+    # One vector through the corner: the reversed first column, then the rest of the first row.
     backwards = b.emit("index", first, -1, items=(("slice", None, None, 1),))
     rest = b.emit("index", top, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", backwards, rest, axis=0)
-    at = row(_counting(b, columns)) - column(_counting(b, rows)) + (rows - 1)
+    at = row(_iota(b, columns)) - column(_iota(b, rows)) + (rows - 1)
     return _gathered(b, line, at)
 
 
@@ -153,7 +153,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
 def circulant(b: Builder, c: Any) -> Sym:
     x = _vector(b, c)
     n = size_of(b, x, 0)
-    along = _counting(b, n)
+    along = _iota(b, n)
     return _gathered(b, x, (column(along) - row(along)) % n)
 
 
@@ -166,4 +166,4 @@ def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)
     rest = b.emit("index", last, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", first, rest, axis=0)
-    return _gathered(b, line, row(_counting(b, columns)) + column(_counting(b, rows)))
+    return _gathered(b, line, row(_iota(b, columns)) + column(_iota(b, rows)))

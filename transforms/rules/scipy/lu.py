@@ -1,4 +1,4 @@
-"""LU factors kept for several systems: `scipy.linalg.lu_factor` and `lu_solve`."""
+"""LU factorisation reused for several systems: `scipy.linalg.lu_factor` and `lu_solve`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ir.op_registry import Accumulate, surface
 from ...runtime import matrix_helpers as helpers
 from ..axes_and_sizes import refuse, static
 from ..declare import as_operand
-from ..numpy.bilinear import swap_last
+from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.matrix_rules import (
     declare,
     identity,
@@ -19,27 +19,29 @@ from ..numpy.linalg.matrix_rules import (
     square,
     upper_part,
 )
-from ..numpy.linalg.triangular import TRANS, same_rows, triangular
+from ..numpy.linalg.triangular import TRANS, require_same_rows, triangular
 from ..operation_text import call
 
 Attrs = dict[str, Any]
 
 
 def _order(a: Sym) -> Sym:
+    """The row permutation of the factorisation of `a`."""
     return a.b.emit("pivot_order", a.b.emit("lu_pivots", a))
 
 
-def _below(lu: Sym) -> Sym:
+def _unit_lower(lu: Sym) -> Sym:
+    """The factor l, whose diagonal is 1."""
     return lower_part(lu, -1) + identity(lu)
 
 
 def _pullback(
     b: Builder, g: Sym, lu: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
-    inner = lower_part(swap_last(_below(lu)) @ lower_part(g, -1), -1)
-    inner = inner + upper_part(upper_part(g) @ swap_last(upper_part(lu)))
+    inner = lower_part(transpose_matrices(_unit_lower(lu)) @ lower_part(g, -1), -1)
+    inner = inner + upper_part(upper_part(g) @ transpose_matrices(upper_part(lu)))
     left = triangular(lu, inner, trans=1, unit_diagonal=True)
-    bar = swap_last(triangular(lu, swap_last(left), lower=False))
+    bar = transpose_matrices(triangular(lu, transpose_matrices(left), lower=False))
     rows = (("index", (("array", 2), ("all",))),)
     return {0: Accumulate(bar, rows, (_order(args[0]),))}
 
@@ -47,8 +49,8 @@ def _pullback(
 def _pushforward(b: Builder, dots: Any, lu: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     moved = b.emit("index", dots[0], _order(args[0]), items=(("array", 1), ("all",)))
     left = triangular(lu, moved, unit_diagonal=True)
-    inner = swap_last(triangular(lu, swap_last(left), lower=False, trans=1))
-    return _below(lu) @ lower_part(inner, -1) + upper_part(inner) @ upper_part(lu)
+    inner = transpose_matrices(triangular(lu, transpose_matrices(left), lower=False, trans=1))
+    return _unit_lower(lu) @ lower_part(inner, -1) + upper_part(inner) @ upper_part(lu)
 
 
 declare(
@@ -109,7 +111,7 @@ def lu_solve(
     y = scipy_matrix(builder, b, check_finite)
     if y.ndim > 2 or lu.ndim > 2:
         raise refuse(builder, "scipy.linalg.lu_solve of stacks", "use np.linalg.solve")
-    same_rows(builder, lu, y, "Shapes of lu ", " and b ", " are incompatible")
+    require_same_rows(builder, lu, y, "Shapes of lu ", " and b ", " are incompatible")
     order = builder.emit("pivot_order", as_operand(builder, lu_and_piv[1]))
     rest = [("all",)] * (y.ndim - 1)
     if TRANS[static(trans, "trans")] == 0:
@@ -117,6 +119,6 @@ def lu_solve(
         return triangular(lu, triangular(lu, moved, unit_diagonal=True), lower=False)
     first = triangular(lu, y, lower=False, trans=1)
     last = triangular(lu, first, trans=1, unit_diagonal=True)
-    room = builder.emit("zeros_like", last, dtype=last.dtype)
+    zeros = builder.emit("zeros_like", last, dtype=last.dtype)
     path = (("index", (("array", 2), *rest)),)
-    return builder.emit("update", room, last, order, path=path)
+    return builder.emit("update", zeros, last, order, path=path)

@@ -1,4 +1,4 @@
-"""Special functions: those of `math` and `scipy.special` that NumPy lacks."""
+"""Special functions: functions of `math` and `scipy.special` without a NumPy ufunc."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...ir.nodes import is_float
 from ...ir.op_registry import surface
 from ...runtime import special_functions as functions
 from ..axes_and_sizes import known, refuse
-from ..declare import as_operand, elementwise, numpy_number, scipy_operands
+from ..declare import as_numpy_scalar, as_operand, elementwise, scipy_operands
 from ..operation_text import TextRule, by_weakness, call
 
 ROOT_PI = math.sqrt(math.pi)
-# Programs of the library call the functions of this module, on arrays too.
-OWN = functions.__name__
+# Library programs (`rules/library`) call the functions of this module, also on arrays.
+RUNTIME_PATH = functions.__name__
 
 
 def by_element(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of numbers on arrays: computed in float64, in the dtype of its operands."""
+    """A scalar function applied elementwise: computed in float64, cast to the operands' dtype."""
     each = np.vectorize(function, otypes=[float])
 
     def evaluate(*args: Any) -> Any:
@@ -34,7 +34,7 @@ def by_element(function: Callable[..., float]) -> Callable[..., Any]:
 
 
 def _operation(name: str, function: Callable[..., float]) -> Callable[..., Any]:
-    """The function for numbers, arrays and Syms alike, so that partials can be written with it."""
+    """The function on scalars, arrays and Syms, for use in the partials of other functions."""
     evaluate = by_element(function)
 
     def apply(*args: Any) -> Any:
@@ -68,7 +68,7 @@ def erf(x):
 @elementwise(
     "math.erfc",
     "scipy.special.erfc",
-    f"{OWN}.erfc",
+    f"{RUNTIME_PATH}.erfc",
     evaluate=by_element(functions.erfc),
     python=True,
     text=_text("erfc", "erfc"),
@@ -78,7 +78,10 @@ def erfc(x):
 
 
 @elementwise(
-    "scipy.special.erfcx", f"{OWN}.erfcx", evaluate=by_element(functions.erfcx), text=_text("erfcx")
+    "scipy.special.erfcx",
+    f"{RUNTIME_PATH}.erfcx",
+    evaluate=by_element(functions.erfcx),
+    text=_text("erfcx"),
 )
 def erfcx(x, *, out):
     return 2.0 * x * out - 2.0 / ROOT_PI
@@ -106,7 +109,7 @@ def erfcinv(x, *, out):
 
 @elementwise(
     "scipy.special.ndtri",
-    f"{OWN}.ndtri",
+    f"{RUNTIME_PATH}.ndtri",
     evaluate=by_element(functions.ndtri),
     text=_text("ndtri"),
     singular=True,
@@ -129,7 +132,7 @@ _polygamma = _operation("polygamma", functions.polygamma)
 @elementwise(
     "math.lgamma",
     "scipy.special.gammaln",
-    f"{OWN}.lgamma",
+    f"{RUNTIME_PATH}.lgamma",
     evaluate=by_element(functions.lgamma),
     python=True,
     text=_text("gammaln", "lgamma"),
@@ -142,7 +145,7 @@ def lgamma(x):
 @elementwise(
     "math.gamma",
     "scipy.special.gamma",
-    f"{OWN}.gamma",
+    f"{RUNTIME_PATH}.gamma",
     evaluate=by_element(functions.gamma),
     python=True,
     text=_text("gamma", "gamma"),
@@ -172,7 +175,7 @@ def polygamma(n, x):
 
 @elementwise(
     "scipy.special.betaln",
-    f"{OWN}.betaln",
+    f"{RUNTIME_PATH}.betaln",
     evaluate=by_element(functions.betaln),
     text=_text("betaln"),
     singular=True,
@@ -217,7 +220,7 @@ def ive(n, x, *, out):
     return 0, 0.5 * (_ive(n - 1, x) + _ive(n + 1, x)) - np.sign(x) * out
 
 
-# ---------------------------------------------------------------- what users write
+# ---------------------------------------------------------------- surfaces
 
 
 def _of_order(name: str, what: str, *paths: str) -> None:
@@ -229,18 +232,18 @@ def _of_order(name: str, what: str, *paths: str) -> None:
         if isinstance(order, float) or (isinstance(order, Sym) and is_float(order.type)):
             raise refuse(b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}")
         value = as_operand(b, x)
-        if name == "polygamma":  # which SciPy computes in float64
+        if name == "polygamma":  # SciPy computes it in float64
             value = value.astype("float64")
         else:
             value = scipy_operands([b.sym(order), value], True)[1]
-        return numpy_number(b.emit(name, order, value))
+        return as_numpy_scalar(b.emit(name, order, value))
 
 
 def _of_fixed_order(path: str, name: str, order: int) -> None:
     @surface(path)
     def build(b: Builder, x: Any) -> Sym:
-        # Of orders 0 and 1 there are functions of their own, which give float64 for integers.
-        return numpy_number(b.emit(name, order, *scipy_operands([as_operand(b, x)], False)))
+        # SciPy has separate functions of orders 0 and 1, which return float64 for integers.
+        return as_numpy_scalar(b.emit(name, order, *scipy_operands([as_operand(b, x)], False)))
 
 
 _of_order("polygamma", "order", "scipy.special.polygamma")

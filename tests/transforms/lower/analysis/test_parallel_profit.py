@@ -8,7 +8,7 @@ import pytest
 
 from s2s.transforms.ir.symbolic_dims import Dim, Facts, Guard
 from s2s.transforms.lower.analysis.cost_model import trips
-from s2s.transforms.lower.analysis.parallel_profit import WORTH, Amounts, judged
+from s2s.transforms.lower.analysis.parallel_profit import WORTH, WorkEstimator, judged
 from s2s.transforms.lower.loop_ir import nodes as L
 
 F = "float64"
@@ -24,7 +24,7 @@ def amount(
     of: L.Loop, *before: L.Stmt, around: tuple[L.Loop, ...] = (), spent: L.Expr = L.ZERO
 ) -> dict[str, Fraction] | None:
     facts = Facts({"x.0": 10, "x.1": 20}, ints={"n": 5})
-    known = Amounts([*before, *(around or (of,))], {"x": "x", "steps": "n"}, facts)
+    known = WorkEstimator([*before, *(around or (of,))], {"x": "x", "steps": "n"}, facts)
     found = known.of(of, trips(of), around, spent)
     return None if found is None else {"*".join(m): k for m, k in found.items()}
 

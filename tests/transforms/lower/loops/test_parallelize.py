@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2s import kernels
-from s2s.transforms.lower.analysis.dependence import Common, loop_reductions
+from s2s.transforms.lower.analysis.dependence import LoopReductions, loop_reductions
 from s2s.transforms.lower.analysis.liveness import NONE, Liveness, exposed
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops import parallelize
-from s2s.transforms.lower.loops.parallelize import Splitter
+from s2s.transforms.lower.loops.parallelize import Parallelizer
 from s2s.transforms.lower.ops.scalar_ops import larger
 
 F = "float64"
@@ -101,7 +101,7 @@ DEPENDENT = {
 
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent(name: str) -> None:
-    assert found(INDEPENDENT[name]) == Common()
+    assert found(INDEPENDENT[name]) == LoopReductions()
 
 
 @pytest.mark.parametrize("name", DEPENDENT)
@@ -147,7 +147,7 @@ def test_scratch_is_made_once() -> None:
     body = [alloc, L.Loop("j", L.ZERO, n, L.ONE, [put("c", j)]), put("y", i, value=at("c", i))]
     assert found(loop(*body)).scratch == {"c": alloc}
     assert found(loop(L.Alloc("c", F, (i,)), put("c", L.ZERO))) is None
-    assert found(loop(L.Alloc("c", F, (L.lit(3),)), put("c", L.ZERO))) == Common()
+    assert found(loop(L.Alloc("c", F, (L.lit(3),)), put("c", L.ZERO))) == LoopReductions()
 
 
 def test_liveness() -> None:
@@ -242,7 +242,7 @@ def test_chunks_run_in_any_order(
         patch.setattr(parallelize, "PER_ELEMENT", 0)
         numbers = iter(range(1000))
         stmts: list[L.Stmt] = [around, L.Return(results)]
-        splitter = Splitter(stmts, lambda a, b: a == b, set(), lambda h: f"{h}_{next(numbers)}")
+        splitter = Parallelizer(stmts, lambda a, b: a == b, set(), lambda h: f"{h}_{next(numbers)}")
         split = L.Routine("f", params, splitter.block(stmts))
         want = outcome(plain, range, patch)
         for order in (range, lambda n: reversed(range(n))):

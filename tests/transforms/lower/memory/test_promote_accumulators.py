@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.analysis.in_bounds import Elsewhere
+from s2s.transforms.lower.analysis.in_bounds import AccumulationFacts
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
@@ -32,7 +32,7 @@ ADDED = L.Store("c", (K,), at("x", I), add=True)
 def summed(*body, escaping=(), may_alias=lambda a, b: a == b):
     new_name = Emitter({"c", "x", "k", "n", "i"}).new_name
     new = copy.deepcopy(list(body))
-    places = Elsewhere(new, ["c", "x", "k", "n"], {"c": (N,), "x": (N,)})
+    places = AccumulationFacts(new, ["c", "x", "k", "n"], {"c": (N,), "x": (N,)})
     return promote_accumulators(new, {"c": F, "x": F}, {*escaping}, may_alias, new_name, places)
 
 

@@ -295,7 +295,7 @@ def test_paths(path, view):
 
 
 def loop(b, n, body, start=0, step=1):
-    index = nodes.Var(b.names.new_name("i"), nodes.Scalar("int64"), "i")
+    index = nodes.Var(b.names.fresh("i"), nodes.Scalar("int64"), "i")
     from s2s.transforms.ir.symbolic_dims import Dim
 
     index = nodes.Var(index.name, nodes.Scalar("int64", value=Dim.of(index.name)), "i")

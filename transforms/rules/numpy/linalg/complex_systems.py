@@ -1,4 +1,4 @@
-"""Systems of complex numbers, as systems of real ones of twice the size."""
+"""Complex linear systems, solved as real systems of twice the size."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from ...axes_and_sizes import size_of
 from .matrix_rules import part
 
 
-def solved_by_parts(b: Builder, a: Sym, rhs: Sym) -> Sym:
-    """The x with a @ x == rhs: with a = p + iq, (p -q; q p) @ (real x; imag x) is what the parts
-    of rhs are."""
+def solve_complex_as_real(b: Builder, a: Sym, rhs: Sym) -> Sym:
+    """The x with a @ x == rhs, from the equivalent real block system.
+
+    With a = p + iq it is (p -q; q p) @ (real x; imag x) == (real rhs; imag rhs)."""
     if not is_complex(a.type):
         return _joined(*(b.emit("solve", a, y) for y in _parts(b, rhs)))
     p, q = _parts(b, a)
@@ -24,6 +25,7 @@ def solved_by_parts(b: Builder, a: Sym, rhs: Sym) -> Sym:
 
 
 def _parts(b: Builder, z: Sym) -> tuple[Sym, Sym]:
+    """Real and imaginary part."""
     if not is_complex(z.type):
         return z, b.emit("zeros_like", z, dtype=z.dtype)
     return b.emit("real", z), b.emit("imag", z)

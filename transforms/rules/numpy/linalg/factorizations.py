@@ -1,11 +1,11 @@
-"""Decompositions with orthogonal factors: QR, symmetric eigenvalues, singular values.
+"""Orthogonal factorisations: QR, symmetric eigendecomposition (`eigh`), SVD.
 
-One operation gives the factor that is hard to find; whatever else the decomposition has follows
-from it: r = q.T @ a, and an eigenvalue or singular value is a product of its vectors with the
-matrix.  Each derivative then stands alone, and holds at any order.
+One operation computes the orthogonal factor.  The other factors follow from it: r = q.T @ a, and an
+eigenvalue or singular value is a product of its vectors with the matrix.  So each operation has one
+result and its own derivative, and derivatives of any order follow.
 
-Vectors that belong to equal values are not unique and have no derivative: what depends on them gets
-inf or nan, and never a number that is one of many.
+Vectors that belong to equal eigenvalues or singular values are not unique and have no derivative.
+A derivative that depends on them is inf or nan, never an arbitrary finite value.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import refuse, size_of, static
 from ...operation_text import call, call_text
-from ..bilinear import swap_last
+from ..bilinear import transpose_matrices
 from .matrix_rules import (
     column,
     declare,
     identity,
     lower_part,
     part,
+    require_float_matrices,
     results,
     row,
     smaller,
     square,
-    stack_of_matrices,
     symmetric,
     upper_part,
 )
@@ -45,7 +45,7 @@ Attrs = dict[str, Any]
 
 
 def _leading(a: Sym, q: Sym) -> Sym:
-    """The columns of `a` that decide q: all of them, unless there are more than rows."""
+    """The columns of `a` that determine q: as many as q has, the first min(rows, columns)."""
     if a.b.facts.known_equal(a.type.shape[-1], q.type.shape[-1]):
         return a
     return part(a, a.ndim - 1, None, size_of(a.b, q, q.ndim - 1))
@@ -56,10 +56,10 @@ def _pullback_qr(
 ) -> dict[int, Any]:
     a = args[0]
     leading = _leading(a, q)
-    r = upper_part(swap_last(q) @ leading)
-    inner = swap_last(g) @ q
-    back = lower_part(inner) + swap_last(lower_part(inner, -1))
-    bar = swap_last(triangular(r, swap_last(g - q @ back), lower=False))
+    r = upper_part(transpose_matrices(q) @ leading)
+    inner = transpose_matrices(g) @ q
+    back = lower_part(inner) + transpose_matrices(lower_part(inner, -1))
+    bar = transpose_matrices(triangular(r, transpose_matrices(g - q @ back), lower=False))
     if leading is a:
         return {0: bar}
     items = (*[("all",)] * (a.ndim - 1), ("slice", None, 2, None))
@@ -70,11 +70,11 @@ def _pushforward_qr(b: Builder, dots: Any, q: Sym, args: Sequence[Sym], attrs: A
     leading, a_dot = _leading(args[0], q), b.sym(dots[0])
     if leading is not args[0]:
         a_dot = part(a_dot, a_dot.ndim - 1, None, size_of(b, q, q.ndim - 1))
-    r = upper_part(swap_last(q) @ leading)
-    moved = swap_last(triangular(r, swap_last(a_dot), lower=False, trans=1))
-    inner = swap_last(q) @ moved
+    r = upper_part(transpose_matrices(q) @ leading)
+    moved = transpose_matrices(triangular(r, transpose_matrices(a_dot), lower=False, trans=1))
+    inner = transpose_matrices(q) @ moved
     below = lower_part(inner, -1)
-    return moved - q @ (inner - below + swap_last(below))
+    return moved - q @ (inner - below + transpose_matrices(below))
 
 
 def _attribute(function: str, name: str) -> Any:
@@ -99,13 +99,13 @@ declare(
 
 @surface("numpy.linalg.qr")
 def qr(b: Builder, a: Any, mode: Any = "reduced") -> Any:
-    x, mode = stack_of_matrices(b, a), static(mode, "mode")
+    x, mode = require_float_matrices(b, a), static(mode, "mode")
     if mode not in ("reduced", "r"):
         if mode in ("complete", "raw"):
             raise refuse(b, f"numpy.linalg.qr with mode={mode!r}", "use mode='reduced'")
         raise ValueError(f"Unrecognized mode '{mode}'")
     q = b.emit("qr_q", x)
-    r = upper_part(swap_last(q) @ x)
+    r = upper_part(transpose_matrices(q) @ x)
     return r if mode == "r" else results(np.linalg.qr(np.eye(1)), q, r)
 
 
@@ -113,7 +113,7 @@ def qr(b: Builder, a: Any, mode: Any = "reduced") -> Any:
 
 
 def _over(g: Sym, gaps: Sym) -> Sym:
-    """g[i, j] / gaps[i, j] off the diagonal; 0 where g is, even if two values are equal."""
+    """g[i, j] / gaps[i, j] off the diagonal; 0 where g is 0, even if two values are equal."""
     b = g.b
     same = identity(gaps) > 0.0
     return b.emit("strong_mul", g, 1.0 / b.emit("where", same, np.inf, gaps))
@@ -127,18 +127,18 @@ def _pullback_vectors(
     b: Builder, g: Sym, v: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
     w = _eigenvalues(args[0], v, attrs)
-    p = swap_last(v) @ g
-    inner = _over((p - swap_last(p)) * 0.5, row(w) - column(w))
-    return {0: v @ inner @ swap_last(v)}
+    p = transpose_matrices(v) @ g
+    inner = _over((p - transpose_matrices(p)) * 0.5, row(w) - column(w))
+    return {0: v @ inner @ transpose_matrices(v)}
 
 
 def _pushforward_vectors(b: Builder, dots: Any, v: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     w = _eigenvalues(args[0], v, attrs)
-    change = swap_last(v) @ symmetric(b.sym(dots[0])) @ v
+    change = transpose_matrices(v) @ symmetric(b.sym(dots[0])) @ v
     return v @ _over(change, row(w) - column(w))
 
 
-_HALF = "UPLO='U' reads the upper triangle, 'L' the lower; the gradient is symmetric"
+_TRIANGLE_READ = "UPLO='U' reads the upper triangle, 'L' the lower; the gradient is symmetric"
 
 
 def _text_eigh(function: str, name: str = "") -> Any:
@@ -161,7 +161,7 @@ declare(
     text=_text_eigh("np.linalg.eigh", ".eigenvectors"),
     pullback=_pullback_vectors,
     pushforward=_pushforward_vectors,
-    kinks=f"none where eigenvalues are equal; {_HALF}",
+    kinks=f"none where eigenvalues are equal; {_TRIANGLE_READ}",
     doc="the eigenvectors of a symmetric matrix, as columns",
 )
 declare(
@@ -170,17 +170,19 @@ declare(
     lambda b, a, v: a[1:],
     evaluate=lambda a, v, lower: np.linalg.eigvalsh(a, _uplo(lower)),
     text=_text_eigh("np.linalg.eigvalsh"),
-    pullback=lambda b, g, out, args, attrs, wanted: {0: args[1] * row(g) @ swap_last(args[1])},
+    pullback=lambda b, g, out, args, attrs, wanted: {
+        0: args[1] * row(g) @ transpose_matrices(args[1])
+    },
     pushforward=lambda b, dots, out, args, attrs: _products(
         args[1], symmetric(b.sym(dots[0])) @ args[1]
     ),
-    kinks=_HALF,
+    kinks=_TRIANGLE_READ,
     doc="the eigenvalues that belong to given eigenvectors",
 )
 
 
 def _products(x: Sym, y: Sym) -> Sym:
-    """The scalar product of each column of x with that of y."""
+    """The dot product of each column of x with the same column of y."""
     return x.b.emit("sum", x * y, axis=(x.ndim - 2,), keepdims=False)
 
 
@@ -217,7 +219,7 @@ def eig(b: Builder, *args: Any, **keywords: Any) -> Any:
 
 
 def _halves(a: Sym, vectors: Sym) -> tuple[Sym, Sym]:
-    """u and v, which lie one above the other."""
+    """u and v, split from one array that holds u above v."""
     rows = size_of(a.b, a, a.ndim - 2)
     at = vectors.ndim - 2
     return part(vectors, at, None, rows), part(vectors, at, rows, None)
@@ -228,7 +230,7 @@ def _joined(u: Sym, v: Sym) -> Sym:
 
 
 def _outside(g: Sym, u: Sym, inner: Sym, s: Sym) -> Sym | None:
-    """The part of g that u does not reach, over s; a square u reaches all."""
+    """The component of g orthogonal to the columns of u, divided by s; None if u is square."""
     b, (rows, columns) = g.b, (size_of(g.b, u, u.ndim - k) for k in (2, 1))
     if b.facts.known_equal(*u.type.shape[-2:]):
         return None
@@ -248,14 +250,17 @@ def _pullback_svd(
     gu, gv = _halves(a, g)
     s = b.emit("svd_values", a, out)
     gaps = _square_gaps(s)
-    p, q = swap_last(u) @ gu, swap_last(v) @ gv
-    inner = _over(p - swap_last(p), gaps) * row(s) + column(s) * _over(q - swap_last(q), gaps)
-    bar = _plus(u @ inner, _outside(gu, u, p, s)) @ swap_last(v)
+    p, q = transpose_matrices(u) @ gu, transpose_matrices(v) @ gv
+    inner = _over(p - transpose_matrices(p), gaps) * row(s) + column(s) * _over(
+        q - transpose_matrices(q), gaps
+    )
+    bar = _plus(u @ inner, _outside(gu, u, p, s)) @ transpose_matrices(v)
     right = _outside(gv, v, q, s)
-    return {0: bar if right is None else bar + u @ swap_last(right)}
+    return {0: bar if right is None else bar + u @ transpose_matrices(right)}
 
 
 def _square_gaps(s: Sym) -> Sym:
+    """s[j] ** 2 - s[i] ** 2 for all pairs."""
     return (row(s) - column(s)) * (row(s) + column(s))
 
 
@@ -265,9 +270,9 @@ def _pushforward_svd(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs
     s = b.emit("svd_values", a, out)
     gaps = _square_gaps(s)
     right = a_dot @ v
-    left = swap_last(a_dot) @ u
-    inner = swap_last(u) @ right
-    back = swap_last(inner)
+    left = transpose_matrices(a_dot) @ u
+    inner = transpose_matrices(u) @ right
+    back = transpose_matrices(inner)
     du = u @ _over(inner * row(s) + column(s) * back, gaps)
     dv = v @ _over(column(s) * inner + back * row(s), gaps)
     return _joined(_plus(du, _outside(right, u, inner, s)), _plus(dv, _outside(left, v, back, s)))
@@ -297,10 +302,12 @@ declare(
 
 
 def _weighted(u: Sym, v: Sym, g: Sym) -> Sym:
-    return u * row(g) @ swap_last(v)
+    """u @ diag(g) @ v.T"""
+    return u * row(g) @ transpose_matrices(v)
 
 
 def _along(u: Sym, v: Sym, a_dot: Sym) -> Sym:
+    """The diagonal of u.T @ a_dot @ v."""
     return _products(u, a_dot @ v)
 
 
@@ -312,7 +319,7 @@ def singular_values(b: Builder, x: Sym) -> Sym:
 def svd(
     b: Builder, a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False
 ) -> Any:
-    x = stack_of_matrices(b, a)
+    x = require_float_matrices(b, a)
     if static(hermitian, "hermitian"):
         raise refuse(b, "numpy.linalg.svd with hermitian=True", "leave out hermitian=, or use eigh")
     if not static(compute_uv, "compute_uv"):
@@ -326,9 +333,9 @@ def svd(
     vectors = b.emit("svd_vectors", x)
     u, v = _halves(x, vectors)
     s = b.emit("svd_values", x, vectors)
-    return results(np.linalg.svd(np.eye(1)), u, s, swap_last(v))
+    return results(np.linalg.svd(np.eye(1)), u, s, transpose_matrices(v))
 
 
 @surface("numpy.linalg.svdvals")
 def svdvals(b: Builder, x: Any, /) -> Sym:
-    return singular_values(b, stack_of_matrices(b, x))
+    return singular_values(b, require_float_matrices(b, x))

@@ -1,8 +1,7 @@
-"""What the rules of matrix functions share: how they are declared, which operands they take,
-and the few expressions their derivatives are made of.
+"""Declaration of matrix operations, conversion of their operands, and shared expressions.
 
-A *matrix operation* works on the last axes of its operands, one matrix after the other, and
-broadcasts the axes before them.  The reverse pass sums a cotangent to its operand's shape.
+A *matrix operation* works on the last (core) axes of its operands and broadcasts over the axes
+before them, like a gufunc.  The reverse pass sums a cotangent to its operand's shape.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ...broadcasting import broadcast_shapes
 from ...declare import as_operand
 from ...operation_text import TextRule
 from ...promotion import join_dtypes
-from ..bilinear import swap_last, typed
+from ..bilinear import transpose_matrices, typed
 from ..composed import build_tril, build_triu
 
 Shape = tuple[Dim, ...]
@@ -43,10 +42,12 @@ def declare(
     kinks: str = "",
     doc: str = "",
 ) -> None:
-    """Registers a matrix operation.  `cores[i]` is the number of axes that operand i works on (2
-    stands for 1 if it has no more, 0 for a number that is no matrix); `result(b, *core shapes)`
-    gives those of the result.  `dtype` is the result's where it is not that of the operands.
-    `stacks` says that it takes many matrices at once."""
+    """Register a matrix operation.
+
+    `cores[i]` is the number of core axes of operand i.  An operand of 2 core axes may also be a
+    vector; one of 0 core axes is a scalar parameter.  `result(b, *core_shapes)` returns the core
+    shape of the result.  `dtype` is the dtype of the result, by default the join of the operand
+    dtypes.  `stacks` is True if the operation accepts stacks of matrices."""
 
     def infer(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
         ranks = [min(t.ndim, core) for core, t in zip(cores, types, strict=True)]
@@ -73,7 +74,7 @@ def declare(
 
 
 def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
-    """Many elements are a stack of matrices."""
+    """The batching rule: the batch axis becomes a stack axis."""
 
     def batched(m: Any) -> Sym | None:
         if any(mapped and not core for mapped, core in zip(m.mapped, cores)):
@@ -90,7 +91,7 @@ def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
 
 
 def results(like: Any, *parts: Sym) -> Any:
-    """The named tuple that NumPy returns; `like` is one."""
+    """The results as the named tuple that NumPy returns; `like` is an instance of it."""
     return type(like)(*parts)
 
 
@@ -98,8 +99,9 @@ def results(like: Any, *parts: Sym) -> Any:
 
 
 def floating(b: Builder, value: Any) -> Sym:
-    """An operand as NumPy's linear algebra takes it: integers become float64.  Most functions
-    have refused complex numbers before (`complex_lists`)."""
+    """An operand converted as `numpy.linalg` does: integers become float64, float16 is refused.
+
+    Complex operands are kept.  Most functions refuse them before (`ir/complex_ops.py`)."""
     x = as_operand(b, value)
     if x.dtype == "float16":
         raise TypeError_("array type float16 is unsupported in linalg", span=span_of(b))
@@ -108,14 +110,15 @@ def floating(b: Builder, value: Any) -> Sym:
 
 
 def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float32") -> Sym:
-    """An operand as SciPy's linear algebra takes it: integers of up to 16 bits become `small`.
-    Infinities and NaN are refused at run time unless the user gives check_finite=False."""
+    """An operand converted as `scipy.linalg` does: integers of up to 16 bits become `small`.
+
+    A run-time check refuses infinities and NaN unless the user passes check_finite=False."""
     x = as_operand(b, value)
-    whole = np.dtype(x.dtype).kind in "biu"
-    if whole and np.dtype(x.dtype).itemsize <= 2:
+    is_integer = np.dtype(x.dtype).kind in "biu"
+    if is_integer and np.dtype(x.dtype).itemsize <= 2:
         x = x.astype(small)
     x = floating(b, x)
-    if static(check_finite, "check_finite") and not whole:
+    if static(check_finite, "check_finite") and not is_integer:
         finite = b.emit("isfinite", x)
         if x.ndim:
             finite = b.emit("all", finite, axis=None, keepdims=False)
@@ -123,12 +126,13 @@ def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float3
     return x
 
 
-def stack_of_matrices(b: Builder, value: Any) -> Sym:
+def require_float_matrices(b: Builder, value: Any) -> Sym:
+    """An operand of at least two axes, in a float or complex dtype."""
     return matrices(b, floating(b, value))
 
 
 def matrices(b: Builder, value: Any) -> Sym:
-    """One or more matrices, in the dtype that they have."""
+    """An operand of at least two axes, in its own dtype."""
     x = as_operand(b, value)
     if x.ndim < 2:
         message = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
@@ -137,7 +141,8 @@ def matrices(b: Builder, value: Any) -> Sym:
 
 
 def square(b: Builder, value: Any) -> Sym:
-    x = stack_of_matrices(b, value)
+    """An operand of square matrices, in a float or complex dtype."""
+    x = require_float_matrices(b, value)
     require_square(b, x, "LinAlgError", "Last 2 dimensions of the array must be square")
     return x
 
@@ -149,7 +154,7 @@ def require_square(b: Builder, x: Sym, exception: str, *message: str) -> None:
 
 
 def smaller(b: Builder, m: Dim, n: Dim) -> Dim:
-    """min(m, n), open where it is known only at run time."""
+    """min(m, n), or an open dim if it is known only at run time."""
     m, n = b.facts.canonical(m), b.facts.canonical(n)
     if m == n:
         return m
@@ -171,11 +176,12 @@ def smallest(b: Builder, x: Sym) -> Sym:
 
 
 def column(x: Sym) -> Sym:
-    """Vectors as matrices of one column."""
+    """Vectors as matrices of one column: a new last axis."""
     return x.b.emit("expand_dims", x, axes=(x.ndim,))
 
 
 def row(x: Sym) -> Sym:
+    """Vectors as matrices of one row: a new axis before the last."""
     return x.b.emit("expand_dims", x, axes=(x.ndim - 1,))
 
 
@@ -185,18 +191,19 @@ def flat(x: Sym) -> Sym:
 
 
 def spread(x: Sym) -> Sym:
-    """Numbers as what multiplies whole matrices."""
+    """One scalar per matrix, expanded to broadcast against the matrices."""
     return x if not x.ndim else x.b.emit("expand_dims", x, axes=(x.ndim, x.ndim + 1))
 
 
 def total(x: Sym) -> Sym:
-    """The sum of each matrix."""
+    """The sum of the elements of each matrix."""
     axis = None if x.ndim == 2 else (x.ndim - 2, x.ndim - 1)
     return x.b.emit("sum", x, axis=axis, keepdims=False)
 
 
 def symmetric(x: Sym) -> Sym:
-    return (x + swap_last(x)) * 0.5
+    """The symmetric part, (x + x.T) / 2."""
+    return (x + transpose_matrices(x)) * 0.5
 
 
 def lower_part(x: Sym, k: int = 0) -> Sym:
@@ -208,20 +215,20 @@ def upper_part(x: Sym, k: int = 0) -> Sym:
 
 
 def mirrored(x: Sym, from_lower: bool = True) -> Sym:
-    """The symmetric matrix that half of x describes."""
+    """The symmetric matrix that one triangle of x determines."""
     if from_lower:
-        return lower_part(x) + swap_last(lower_part(x, -1))
-    return upper_part(x) + swap_last(upper_part(x, 1))
+        return lower_part(x) + transpose_matrices(lower_part(x, -1))
+    return upper_part(x) + transpose_matrices(upper_part(x, 1))
 
 
 def identity(x: Sym) -> Sym:
-    """The unit matrix of the size of the columns of x."""
+    """The identity matrix of as many rows as x has columns."""
     n = size_of(x.b, x, x.ndim - 1)
     return x.b.emit("eye", n, n, 0, dtype=x.dtype)
 
 
 def part(x: Sym, axis: int, start: Any, stop: Any) -> Sym:
-    """x[..., start:stop] along an axis counted from the front."""
+    """x[..., start:stop, ...] along a non-negative axis."""
     bounds = [v for v in (start, stop) if v is not None]
     positions = iter(range(1, 3))
     where = tuple(None if v is None else next(positions) for v in (start, stop))

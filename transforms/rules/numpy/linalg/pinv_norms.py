@@ -1,4 +1,4 @@
-"""Pseudo-inverse, least squares, rank, condition, and the norms of vectors and matrices."""
+"""Pseudo-inverse, least squares, rank, condition number, and vector and matrix norms."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ....ir.op_registry import SURFACES, surface
 from ...axes_and_sizes import axes_of, refuse, require_equal, size_of, static
 from ...declare import as_operand
 from ...operation_text import call
-from ..bilinear import swap_last
+from ..bilinear import transpose_matrices
 from .factorizations import singular_values
 from .matrix_rules import (
     column,
     declare,
     floating,
+    require_float_matrices,
     scipy_matrix,
     smallest,
     square,
-    stack_of_matrices,
 )
 
 Attrs = dict[str, Any]
@@ -33,9 +33,9 @@ Attrs = dict[str, Any]
 def _pullback_pinv(
     b: Builder, g: Sym, p: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
-    # For a matrix whose rank does not change nearby (Golub and Pereyra).
+    # Valid where the rank is locally constant (Golub and Pereyra).
     a = args[0]
-    transposed, back = swap_last(p), swap_last(g)
+    transposed, back = transpose_matrices(p), transpose_matrices(g)
     bar = -(transposed @ g @ transposed)
     outer = back @ p @ transposed
     inner = transposed @ p @ back
@@ -44,7 +44,7 @@ def _pullback_pinv(
 
 def _pushforward_pinv(b: Builder, dots: Any, p: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     a, a_dot = args[0], b.sym(dots[0])
-    transposed, back = swap_last(p), swap_last(a_dot)
+    transposed, back = transpose_matrices(p), transpose_matrices(a_dot)
     left = p @ transposed @ back
     right = back @ transposed @ p
     return -(p @ a_dot @ p) + (left - (left @ a) @ p) + (right - p @ (a @ right))
@@ -69,17 +69,18 @@ _UNSET = object()
 def pinv(
     b: Builder, a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = _UNSET
 ) -> Sym:
-    x = stack_of_matrices(b, a)
+    x = require_float_matrices(b, a)
     if static(hermitian, "hermitian"):
         raise refuse(b, "numpy.linalg.pinv with hermitian=True", "leave out hermitian=")
     if rcond is None:
         rcond = 1e-15 if rtol is _UNSET else _precision(b, x) if rtol is None else rtol
     elif rtol is not _UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    return b.emit("pinv", x, _one_number(b, rcond, "rcond"))
+    return b.emit("pinv", x, _scalar_tolerance(b, rcond, "rcond"))
 
 
-def _one_number(b: Builder, value: Any, what: str) -> Sym:
+def _scalar_tolerance(b: Builder, value: Any, what: str) -> Sym:
+    """A tolerance, which must be one scalar for all matrices."""
     x = as_operand(b, value)
     if x.ndim:
         raise refuse(b, f"an array as {what}", "give one number for all matrices")
@@ -87,7 +88,7 @@ def _one_number(b: Builder, value: Any, what: str) -> Sym:
 
 
 def _precision(b: Builder, x: Sym) -> Sym:
-    """What NumPy takes for the accuracy of singular values, relative to the largest."""
+    """NumPy's default tolerance for singular values, relative to the largest one."""
     rows, columns = (size_of(b, x, x.ndim - k) for k in (2, 1))
     largest = b.emit("maximum", rows, columns)
     return largest * float(np.finfo(x.dtype).eps)
@@ -98,8 +99,10 @@ def _precision(b: Builder, x: Sym) -> Sym:
 
 @surface("numpy.linalg.lstsq")
 def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...]:
-    """Solution, residuals, rank, singular values.  The residuals are none where they would not
-    be unique, or 0."""
+    """Solution, residuals, rank, singular values.
+
+    As in NumPy, the residuals are empty if the rank is deficient or there are no more rows than
+    columns."""
     x, y = floating(builder, a), floating(builder, b)
     for v in (x, y):
         if v.ndim != 2 and not (v is y and v.ndim == 1):
@@ -113,7 +116,7 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
         "LinAlgError",
         lambda m, n: ("Incompatible dimensions",),
     )
-    limit = _precision(builder, x) if rcond is None else _one_number(builder, rcond, "rcond")
+    limit = _precision(builder, x) if rcond is None else _scalar_tolerance(builder, rcond, "rcond")
     s = singular_values(builder, x)
     solution = builder.emit("pinv", x, limit) @ y
     rank = _rank(builder, s, limit).astype("int32")
@@ -121,8 +124,8 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
     rest = column(rest) if y.ndim == 1 else rest
     squares = builder.emit("sum", rest * rest, axis=(0,), keepdims=False)
     rows, columns = size_of(builder, x, 0), size_of(builder, x, 1)
-    told = (rank == columns) & (builder.sym(rows) > columns)
-    mask = builder.emit("broadcast_like", told, squares)
+    has_residuals = (rank == columns) & (builder.sym(rows) > columns)
+    mask = builder.emit("broadcast_like", has_residuals, squares)
     return solution, builder.emit("index", squares, mask, items=(("mask", 1),)), rank, s
 
 
@@ -137,7 +140,7 @@ def _linalg_error(b: Builder, message: str) -> Exception:
 
 
 def _rank(b: Builder, s: Sym, relative: Any) -> Sym:
-    # Of no singular values the largest counts as 0.
+    # Without singular values (an empty matrix) the largest counts as 0.
     top = SURFACES["numpy.max"](b, s, axis=s.ndim - 1, keepdims=True, initial=0.0)
     return _count(b, s > top * relative)
 
@@ -158,13 +161,13 @@ def matrix_rank(
         return b.emit("any", x != 0, axis=None, keepdims=False).astype("int64")
     s = singular_values(b, x)
     if tol is not None:
-        return _count(b, s > _one_number(b, tol, "tol"))
-    return _rank(b, s, _precision(b, x) if rtol is None else _one_number(b, rtol, "rtol"))
+        return _count(b, s > _scalar_tolerance(b, tol, "tol"))
+    return _rank(b, s, _precision(b, x) if rtol is None else _scalar_tolerance(b, rtol, "rtol"))
 
 
 @surface("numpy.linalg.cond")
 def cond(b: Builder, x: Any, p: Any = None) -> Sym:
-    m, p = stack_of_matrices(b, x), static(p, "p")
+    m, p = require_float_matrices(b, x), static(p, "p")
     if p in (None, 2, -2):
         s = singular_values(b, m)
         last = smallest(b, m) - 1
@@ -173,7 +176,7 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
             for at in (b.sym(0), last)
         ]
         ratio = ends[1] / ends[0] if p == -2 else ends[0] / ends[1]
-        # Of the zero matrix it is infinite, as of every singular one.
+        # The zero matrix gives 0 / 0; as for every singular matrix the result is inf.
         axis = None if m.ndim == 2 else (m.ndim - 2, m.ndim - 1)
         undefined = b.emit("any", b.emit("isnan", m), axis=axis, keepdims=False)
         return b.emit("where", b.emit("isnan", ratio) & ~undefined, np.inf, ratio)
@@ -199,7 +202,7 @@ def scipy_norm(
 
 @surface("numpy.linalg.norm")
 def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
-    """Its derivative at 0 is 0."""
+    """Vector and matrix norms; the derivative at 0 is 0."""
     x, ord = floating(b, as_operand(b, x)), static(ord, "ord")
     if x.ndim == 0:
         return b.emit("absolute", x)
@@ -224,7 +227,7 @@ def _euclidean(b: Builder, x: Sym, axes: tuple[int, ...], keep: bool) -> Sym:
 
 
 def _root(b: Builder, total: Sym, power: float = 0.5) -> Sym:
-    # The root of 1 stands in where the total is 0, so that 0 flows back there.
+    # Where the total is 0 the root of 1 is taken instead, so that the cotangent there is 0.
     some = total > 0
     safe = b.emit("where", some, total, 1.0)
     root = b.emit("sqrt", safe) if power == 0.5 else safe**power
@@ -249,7 +252,7 @@ def _matrix_norm(b: Builder, x: Sym, ord: Any, axes: tuple[int, ...], keep: bool
     if ord in ("fro", "f"):
         return _euclidean(b, x, axes, keep)
     if ord in (1, -1, np.inf, -np.inf):
-        # Sums along one axis, and the largest or smallest of them along the other.
+        # Sums along one axis, then the maximum or minimum along the other.
         along, over = axes if abs(ord) == 1 else axes[::-1]
         sums = _reduced(b, "sum", b.emit("absolute", x), (along,), True)
         return _shaped(b, _reduced(b, "max" if ord > 0 else "min", sums, (over,), True), axes, keep)
@@ -289,5 +292,5 @@ def vector_norm(
 
 @surface("numpy.linalg.matrix_norm")
 def matrix_norm(b: Builder, x: Any, /, *, keepdims: Any = False, ord: Any = "fro") -> Sym:
-    v = stack_of_matrices(b, x)
+    v = require_float_matrices(b, x)
     return norm(b, v, ord, (v.ndim - 2, v.ndim - 1), keepdims)

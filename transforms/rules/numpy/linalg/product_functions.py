@@ -1,5 +1,4 @@
-"""Functions of linear algebra that are a few products: `kron`, `cross`, `multi_dot`, and the names
-of the array API."""
+"""Linear-algebra functions composed of products: `kron`, `cross`, `multi_dot`, array API names."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from ....ir.op_registry import surface
 from ....ir.symbolic_dims import Dim
 from ...axes_and_sizes import axis_of, invalid, product, refuse, require_equal, size_of
 from ...declare import as_operand, refuse_keywords
-from ..bilinear import swap_last
+from ..bilinear import transpose_matrices
 from ..composed import build_diagonal, build_trace
 from ..matmul import dot, matmul, outer, tensordot
 from .matrix_rules import matrices
@@ -44,7 +43,7 @@ def multi_dot(b: Builder, arrays: Any, *, out: Any = None) -> Sym:
             message = f"{x.ndim}-dimensional array given. Array must be two-dimensional"
             raise invalid(b, message)
     if xs[-1].ndim == 1:
-        # From the right every product is one of a matrix and a vector.
+        # Evaluated from the right, every product is one of a matrix and a vector.
         total = xs[-1]
         for x in reversed(xs[:-1]):
             total = dot(b, x, total)
@@ -88,7 +87,7 @@ def cross(
             raise ValueError("At least one array has zero dimension")
     x, y = _last(builder, x, axisa, "axisa"), _last(builder, y, axisb, "axisb")
     wide = [_components(builder, v) for v in (x, y)]
-    p, q = (_taken_apart(v, n) for v, n in zip((x, y), wide))
+    p, q = (_components_along_last(v, n) for v, n in zip((x, y), wide))
     third = p[0] * q[1] - p[1] * q[0]
     if wide == [2, 2]:
         return third
@@ -96,20 +95,21 @@ def cross(
     px, py, pz = (*p, zero)[:3]
     qx, qy, qz = (*q, zero)[:3]
     parts = [py * qz - pz * qy, pz * qx - px * qz, third]
-    # A component that is known to be 0 leaves a product out of the shape it should have.
+    # A constant 0 component leaves out a product: a part may lack the broadcast shape.
     parts = [v + third * zero if v.ndim < third.ndim else v for v in parts]
     at = axis_of(builder, axisc, third.ndim + 1, "axisc")
     return builder.emit("stack", *parts, axis=at)
 
 
 def _last(b: Builder, x: Sym, axis: Any, what: str) -> Sym:
+    """`x` with one axis moved to the end."""
     at = axis_of(b, axis, x.ndim, what)
     order = (*(i for i in range(x.ndim) if i != at), at)
     return x if order == tuple(range(x.ndim)) else b.emit("transpose", x, axes=order)
 
 
 def _components(b: Builder, x: Sym) -> int:
-    """2 or 3, which decides what is computed."""
+    """The number of components, 2 or 3; a compile-time constant."""
     dim = x.type.shape[-1]
     for count in (3, 2):
         if b.facts.known_equal(dim, Dim.of(count)):
@@ -118,12 +118,12 @@ def _components(b: Builder, x: Sym) -> int:
         if b.facts.relate(dim, Dim.of(count)) == "equal":
             return count
     size = size_of(b, x, x.ndim - 1)
-    told = "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
-    b.check(b.sym(size) == 3 if isinstance(size, Sym) else False, "ValueError", told)
+    message = "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
+    b.check(b.sym(size) == 3 if isinstance(size, Sym) else False, "ValueError", message)
     return 3
 
 
-def _taken_apart(x: Sym, count: int) -> list[Sym]:
+def _components_along_last(x: Sym, count: int) -> list[Sym]:
     lead = [("all",)] * (x.ndim - 1)
     return [x.b.emit("index", x, k, items=(*lead, ("int", 1))) for k in range(count)]
 
@@ -133,14 +133,14 @@ def _taken_apart(x: Sym, count: int) -> list[Sym]:
 
 @surface("numpy.linalg.matrix_transpose")
 def matrix_transpose(b: Builder, x: Any, /) -> Sym:
-    return swap_last(matrices(b, x))
+    return transpose_matrices(matrices(b, x))
 
 
 @surface("numpy.vecdot", "numpy.linalg.vecdot")
 def vecdot(b: Builder, x1: Any, x2: Any, /, *, axis: Any = -1) -> Sym:
     x, y = as_operand(b, x1), as_operand(b, x2)
     x, y = _last(b, x, axis, "axis"), _last(b, y, axis, "axis")
-    _same(b, x, y, x.ndim - 1, y.ndim - 1, "vecdot", "(n),(n)->()", 0)
+    _require_same_core(b, x, y, x.ndim - 1, y.ndim - 1, "vecdot", "(n),(n)->()", 0)
     if x.ndim == y.ndim == 1:
         return b.emit("matmul", x, y)
     products = x * y
@@ -150,7 +150,7 @@ def vecdot(b: Builder, x1: Any, x2: Any, /, *, axis: Any = -1) -> Sym:
 @surface("numpy.matvec")
 def matvec(b: Builder, x1: Any, x2: Any, /) -> Sym:
     x, y = as_operand(b, x1), as_operand(b, x2)
-    _same(b, x, y, x.ndim - 1, y.ndim - 1, "matvec", "(m,n),(n)->(m)", 0)
+    _require_same_core(b, x, y, x.ndim - 1, y.ndim - 1, "matvec", "(m,n),(n)->(m)", 0)
     if y.ndim == 1:
         return b.emit("matmul", x, y)
     wide = b.emit("matmul", x, b.emit("expand_dims", y, axes=(y.ndim,)))
@@ -160,14 +160,16 @@ def matvec(b: Builder, x1: Any, x2: Any, /) -> Sym:
 @surface("numpy.vecmat")
 def vecmat(b: Builder, x1: Any, x2: Any, /) -> Sym:
     x, y = as_operand(b, x1), as_operand(b, x2)
-    _same(b, x, y, x.ndim - 1, y.ndim - 2, "vecmat", "(n),(n,m)->(m)", 0)
+    _require_same_core(b, x, y, x.ndim - 1, y.ndim - 2, "vecmat", "(n),(n,m)->(m)", 0)
     if x.ndim == 1:
         return b.emit("matmul", x, y)
     wide = b.emit("matmul", b.emit("expand_dims", x, axes=(x.ndim - 1,)), y)
     return b.emit("squeeze", wide, axes=(wide.ndim - 2,))
 
 
-def _same(b: Builder, x: Sym, y: Sym, i: int, j: int, name: str, signature: str, core: int) -> None:
+def _require_same_core(
+    b: Builder, x: Sym, y: Sym, i: int, j: int, name: str, signature: str, core: int
+) -> None:
     if min(i, j) < 0:
         raise invalid(b, f"{name}: an operand does not have enough dimensions")
     require_equal(

@@ -1,5 +1,6 @@
-"""Linear systems and what an LU decomposition tells: `solve`, `inv`, `det` and its derivative
-`cofactor`, `slogdet`."""
+"""Functions based on an LU decomposition: `solve`, `inv`, `det`, `cofactor`, `slogdet`.
+
+`cofactor` is the derivative of `det`."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import axes_of, invalid, product, refuse, require_equal, size_of, static
 from ...operation_text import call, call_text
-from ..bilinear import swap_last
-from .complex_systems import solved_by_parts
+from ..bilinear import transpose_matrices
+from .complex_systems import solve_complex_as_real
 from .matrix_rules import (
     column,
     declare,
@@ -44,9 +45,10 @@ def _pullback_solve(
     b: Builder, g: Sym, out: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
     a, rhs = args
-    transposed = swap_last(a)
+    transposed = transpose_matrices(a)
     if rhs.ndim == 1 and a.ndim > 2:
-        # One vector for many matrices gives many vectors, which `solve` takes for a matrix.
+        # One right-hand side for a stack of matrices: the cotangent is a stack of vectors, which
+        # `solve` would take for a matrix.
         w = b.emit("solve", transposed, column(g))
         bars = {0: -(w @ row(out)), 1: flat(w)}
     else:
@@ -54,7 +56,7 @@ def _pullback_solve(
         bars = {1: w}
         if 0 in wanted:
             vectors = rhs.ndim == 1
-            bars[0] = -(b.emit("outer", w, out) if vectors else w @ swap_last(out))
+            bars[0] = -(b.emit("outer", w, out) if vectors else w @ transpose_matrices(out))
     return {k: bars[k] for k in wanted}
 
 
@@ -88,12 +90,12 @@ declare(
 @surface("numpy.linalg.solve")
 def solve(builder: Builder, a: Any, b: Any) -> Sym:
     x, y = square(builder, a), floating(builder, b)
-    name, signature = ("solve1", "(m,m),(m)->(m)") if y.ndim == 1 else ("solve", _MATRICES)
+    name, signature = ("solve1", "(m,m),(m)->(m)") if y.ndim == 1 else ("solve", _MATRIX_SIGNATURE)
     if y.ndim == 0:
         raise invalid(
             builder,
             "solve: Input operand 1 does not have enough dimensions (has 0, gufunc core with "
-            f"signature {_MATRICES} requires 2)",
+            f"signature {_MATRIX_SIGNATURE} requires 2)",
         )
     at = max(y.ndim - 2, 0)
     require_equal(
@@ -112,11 +114,11 @@ def solve(builder: Builder, a: Any, b: Any) -> Sym:
         ),
     )
     if is_complex(x.type) or is_complex(y.type):
-        return solved_by_parts(builder, x, y)
+        return solve_complex_as_real(builder, x, y)
     return builder.emit("solve", x, y)
 
 
-_MATRICES = "(m,m),(m,n)->(m,n)"
+_MATRIX_SIGNATURE = "(m,m),(m,n)->(m,n)"
 
 
 # ---------------------------------------------------------------- inv
@@ -128,7 +130,9 @@ declare(
     lambda b, a: a,
     evaluate=np.linalg.inv,
     text=call("np.linalg.inv"),
-    pullback=lambda b, g, out, args, attrs, wanted: {0: -(swap_last(out) @ g @ swap_last(out))},
+    pullback=lambda b, g, out, args, attrs, wanted: {
+        0: -(transpose_matrices(out) @ g @ transpose_matrices(out))
+    },
     pushforward=lambda b, dots, out, args, attrs: -(out @ dots[0] @ out),
     doc="the inverse",
 )
@@ -138,7 +142,7 @@ declare(
 def inv(b: Builder, a: Any) -> Sym:
     x = square(b, a)
     if is_complex(x.type):
-        return solved_by_parts(b, x, identity(b.emit("real", x)))
+        return solve_complex_as_real(b, x, identity(b.emit("real", x)))
     return b.emit("inv", x)
 
 
@@ -164,7 +168,7 @@ def det(b: Builder, a: Any) -> Sym:
 
 @surface("scipy.linalg.det")
 def scipy_det(b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Sym:
-    """SciPy gives float64 also of float32."""
+    """`scipy.linalg.det`: the result is float64 also for float32."""
     x = scipy_matrix(b, a, check_finite, small="float64")
     return det(b, x.astype("float64") if x.dtype == "float32" else x)
 
@@ -172,10 +176,10 @@ def scipy_det(b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = 
 def _pullback_cofactor(
     b: Builder, g: Sym, out: Any, args: Sequence[Sym], attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
-    # The cofactors are det(a) * inv(a).T; where that does not exist, nor does this.
+    # The cofactors are det(a) * inv(a).T; their derivative exists only if a is invertible.
     a = args[0]
-    inverse = swap_last(b.emit("inv", a))
-    change = spread(total(g * inverse)) * inverse - inverse @ swap_last(g) @ inverse
+    inverse = transpose_matrices(b.emit("inv", a))
+    change = spread(total(g * inverse)) * inverse - inverse @ transpose_matrices(g) @ inverse
     return {0: spread(b.emit("det", a)) * change}
 
 
@@ -183,8 +187,10 @@ def _pushforward_cofactor(
     b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: Attrs
 ) -> Sym:
     a, a_dot = args[0], b.sym(dots[0])
-    inverse = swap_last(b.emit("inv", a))
-    change = spread(total(a_dot * inverse)) * inverse - inverse @ swap_last(a_dot) @ inverse
+    inverse = transpose_matrices(b.emit("inv", a))
+    change = (
+        spread(total(a_dot * inverse)) * inverse - inverse @ transpose_matrices(a_dot) @ inverse
+    )
     return spread(b.emit("det", a)) * change
 
 
@@ -211,7 +217,8 @@ def _part(name: str) -> Any:
 
 
 def _slope_of_log(b: Builder, a: Sym) -> Sym:
-    return swap_last(b.emit("inv", a))
+    """The gradient of log(abs(det(a))), which is inv(a).T."""
+    return transpose_matrices(b.emit("inv", a))
 
 
 declare(
@@ -242,7 +249,7 @@ def slogdet(b: Builder, a: Any) -> Any:
     return results(np.linalg.slogdet(np.eye(1)), *parts)
 
 
-# ---------------------------------------------------------------- written with these
+# ---------------------------------------------------------------- composed functions
 
 
 @surface("numpy.linalg.matrix_power")
@@ -290,7 +297,7 @@ def tensorinv(b: Builder, a: Any, ind: Any = 2) -> Sym:
     return b.emit("reshape", inv(b, matrix), *back, *front)
 
 
-# ---------------------------------------------------------------- SciPy's spellings
+# ---------------------------------------------------------------- SciPy
 
 
 @surface("scipy.linalg.inv")
@@ -321,11 +328,11 @@ def scipy_solve(
 ) -> Sym:
     x, y = (scipy_matrix(builder, v, check_finite, small="float64") for v in (a, b))
     x = _assumed(builder, square(builder, x), assume_a, static(lower, "lower"))
-    return solve(builder, swap_last(x) if transposed else x, y)
+    return solve(builder, transpose_matrices(x) if transposed else x, y)
 
 
 def _assumed(b: Builder, a: Sym, assume_a: Any, lower: bool) -> Sym:
-    """What is read of a matrix whose structure is promised: of a symmetric one, half."""
+    """The matrix as assume_a= defines it: a symmetric one is given by one triangle."""
     if assume_a in (None, "gen", "general"):
         return a
     if assume_a not in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):

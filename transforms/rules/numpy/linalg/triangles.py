@@ -1,4 +1,4 @@
-"""The triangles of matrices."""
+"""`tril` and `triu`: the lower and upper triangles of matrices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Triangular systems and Cholesky factors.
+"""Triangular systems and Cholesky factorisation.
 
-`cholesky` reads the lower triangle, as NumPy does; its gradient is that of the function of the
-symmetric matrix, spread evenly over both triangles.
+`cholesky` reads the lower triangle, as NumPy does.  Its gradient is that of a function of the
+symmetric matrix, distributed evenly over both triangles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ....ir.precedence import ATOM, TERNARY, Text, wrap
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import invalid, refuse, require_equal, size_of, static
 from ...operation_text import call
-from ..bilinear import swap_last
+from ..bilinear import transpose_matrices
 from .matrix_rules import (
     declare,
     lower_part,
@@ -36,7 +36,7 @@ Attrs = dict[str, Any]
 
 
 def _triangle(x: Sym, attrs: Attrs) -> Sym:
-    """What `solve_triangular` reads of a matrix."""
+    """The part of a matrix that `solve_triangular` reads."""
     below = -1 if attrs["unit_diagonal"] else 0
     return lower_part(x, below) if attrs["lower"] else upper_part(x, -below)
 
@@ -49,7 +49,7 @@ def _pullback_triangular(
     if 0 in wanted:
         left, right = (out, w) if attrs["trans"] else (w, out)
         vectors = args[1].ndim == 1
-        change = b.emit("outer", left, right) if vectors else left @ swap_last(right)
+        change = b.emit("outer", left, right) if vectors else left @ transpose_matrices(right)
         bars[0] = -_triangle(change, attrs)
     return {k: bars[k] for k in wanted}
 
@@ -61,7 +61,7 @@ def _pushforward_triangular(
     change = rhs_dot
     if a_dot is not None:
         read = _triangle(b.sym(a_dot), attrs)
-        moved = (swap_last(read) if attrs["trans"] else read) @ out
+        moved = (transpose_matrices(read) if attrs["trans"] else read) @ out
         change = -moved if rhs_dot is None else rhs_dot - moved
     return b.emit("solve_triangular", args[0], change, **attrs)
 
@@ -88,10 +88,12 @@ declare(
 def triangular(
     a: Sym, rhs: Any, *, lower: bool = True, trans: int = 0, unit_diagonal: bool = False
 ) -> Sym:
+    """Emit `solve_triangular`."""
     attrs = {"trans": trans, "lower": lower, "unit_diagonal": unit_diagonal}
     return a.b.emit("solve_triangular", a, rhs, **attrs)
 
 
+# SciPy's values of trans=, as 1 for the transposed system.
 TRANS = {0: 0, "N": 0, 1: 1, "T": 1, 2: 1, "C": 1}
 
 
@@ -122,7 +124,7 @@ def solve_triangular(
             "give it one matrix of them",
         )
     require_square(builder, x, "ValueError", "expected square matrix")
-    same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
+    require_same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
     attrs = {
         "trans": TRANS[static(trans, "trans")],
         "lower": bool(static(lower, "lower")),
@@ -131,9 +133,13 @@ def solve_triangular(
     return builder.emit("solve_triangular", x, y, **attrs)
 
 
-def same_rows(b: Builder, x: Sym, y: Sym, *told: str) -> None:
+def require_same_rows(b: Builder, x: Sym, y: Sym, *texts: str) -> None:
+    """Require that y has as many rows as x has columns.
+
+    The three `texts` precede, separate and follow both shapes in the error message."""
+
     def message(m: Any, n: Any) -> tuple[Any, ...]:
-        return (told[0], *_shape_parts(b, x), told[1], *_shape_parts(b, y), told[2])
+        return (texts[0], *_shape_parts(b, x), texts[1], *_shape_parts(b, y), texts[2])
 
     at = max(y.ndim - 2, 0)
     require_equal(
@@ -147,7 +153,7 @@ def same_rows(b: Builder, x: Sym, y: Sym, *told: str) -> None:
 
 
 def _shape_parts(b: Builder, x: Sym) -> tuple[Any, ...]:
-    """A shape as Python writes it."""
+    """A shape as parts of an error message, in the format of a Python tuple."""
     parts: list[Any] = ["("]
     for k in range(x.ndim):
         size = size_of(b, x, k)
@@ -159,21 +165,21 @@ def _shape_parts(b: Builder, x: Sym) -> tuple[Any, ...]:
 
 
 def _half_diagonal(x: Sym) -> Sym:
-    """The lower triangle, with half the diagonal."""
+    """The lower triangle, with the diagonal halved."""
     return (lower_part(x) + lower_part(x, -1)) * 0.5
 
 
 def _pullback_cholesky(
     b: Builder, g: Sym, out: Sym, args: Any, attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
-    inner = _half_diagonal(swap_last(out) @ g)
+    inner = _half_diagonal(transpose_matrices(out) @ g)
     left = triangular(out, inner, trans=1)
-    return {0: symmetric(triangular(out, swap_last(left), trans=1))}
+    return {0: symmetric(triangular(out, transpose_matrices(left), trans=1))}
 
 
 def _pushforward_cholesky(b: Builder, dots: Any, out: Sym, args: Any, attrs: Attrs) -> Sym:
     left = triangular(out, symmetric(b.sym(dots[0])))
-    return out @ _half_diagonal(triangular(out, swap_last(left)))
+    return out @ _half_diagonal(triangular(out, transpose_matrices(left)))
 
 
 declare(
@@ -195,7 +201,11 @@ def cholesky(b: Builder, a: Any, /, *, upper: Any = False) -> Sym:
 
 
 def _factor(b: Builder, x: Sym, lower: bool) -> Sym:
-    return b.emit("cholesky", x) if lower else swap_last(b.emit("cholesky", swap_last(x)))
+    return (
+        b.emit("cholesky", x)
+        if lower
+        else transpose_matrices(b.emit("cholesky", transpose_matrices(x)))
+    )
 
 
 @surface("scipy.linalg.cholesky")
@@ -210,7 +220,7 @@ def scipy_cholesky(
 def cho_factor(
     b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> tuple[Sym, bool]:
-    """As SciPy's, the half that is no factor is that of the matrix."""
+    """The Cholesky factor in one triangle; the other triangle is that of `a`, as in SciPy."""
     x, low = square(b, scipy_matrix(b, a, check_finite)), bool(static(lower, "lower"))
     rest = upper_part(x, 1) if low else lower_part(x, -1)
     return _factor(b, x, low) + rest, low
@@ -227,6 +237,6 @@ def cho_solve(
     factor, y = (scipy_matrix(builder, v, check_finite) for v in (c_and_lower[0], b))
     c, low = matrices(builder, factor), bool(static(c_and_lower[1], "lower"))
     require_square(builder, c, "ValueError", "The factored matrix c is not square.")
-    same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
+    require_same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
     first = triangular(c, y, lower=low, trans=0 if low else 1)
     return triangular(c, first, lower=low, trans=1 if low else 0)

@@ -1,0 +1,1 @@
+"""Checks of docs/design and of the shape of the tree."""
