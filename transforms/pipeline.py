@@ -291,13 +291,12 @@ def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
                     f"{what} is {kind}: there is no gradient with respect to it",
                     advice=f"{what} is {kind}; pass 3.0, not 3, or use x.astype(float)",
                 )
-        floats = own
-        if not floats:
+        if not own:
             raise TypeError_(
                 f"{name} holds no float number or array to differentiate by",
                 advice="choose another argument with wrt=",
             )
-        leaves += floats
+        leaves += own
     return leaves
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..call.backend_choice import BACKENDS
 from ..inspect.side_by_side import sides
@@ -16,9 +16,6 @@ from .json_output import as_json
 from .loaded_function import Subject, add_arguments, add_mode, subject
 from .report_data import Told
 from .workspace import workspace
-
-if TYPE_CHECKING:
-    pass
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -33,7 +33,6 @@ from .value_types import (
 )
 
 FLOATS = (float32, float64)
-NUMBERS = (*FLOATS, int64)
 Writer = Callable[..., Any]  # emits a result from (builder, *values)
 
 

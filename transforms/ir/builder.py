@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import complex_ops
 from .errors import TypeError_, UnsupportedError
 from .nodes import (
     COMPLEX,
@@ -30,6 +31,7 @@ from .nodes import (
     Var,
     is_complex,
 )
+from .op_registry import RULES, SURFACES
 from .record import replace
 from .symbolic_dims import Dim, Facts
 
@@ -341,10 +343,6 @@ for _py, _op in BINARY.items():
     setattr(Sym, f"__r{_py}__", _backward)
 for _py, _op in _COMPARE.items():
     setattr(Sym, f"__{_py}__", _binary(_op)[0])
-
-# Used by `Builder` and `Sym` above.
-from . import complex_ops  # noqa: E402
-from .op_registry import RULES, SURFACES  # noqa: E402
 
 
 def int_const(n: int) -> Const:

@@ -8,9 +8,10 @@ same is true of checks of scalars that the earlier loop has stored in a buffer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from ...ir.record import record
+from ..analysis.alias import MayAlias
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..analysis.stored_scalars import keeping
@@ -19,7 +20,6 @@ from ..loop_ir import nodes as L
 # The maximal number of subexpressions of a definition that is substituted for its name.
 MAX_DEFINITION_SIZE = 100
 
-MayAlias = Callable[[str, str], bool]
 # The maximal number of variants of a fact, with and without each of the surrounding scopes, that
 # are looked up.
 MAX_FACT_VARIANTS = 16
