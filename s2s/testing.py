@@ -24,7 +24,7 @@ from .transforms.frontend.pytree import (
     path_text,
     spec_leaves,
 )
-from .transforms.frontend.source import signature
+from .transforms.frontend.signature import signature
 from .transforms.ir.lazy import lazy
 
 Run = Callable[[dict[str, Any]], Any]

@@ -15,7 +15,8 @@ from .autodiff.reverse import reverse
 from .bufferize.bufferize import storage
 from .checkpoint.plan_tape import save
 from .emit.numpy_writer import write_with_places
-from .frontend import desugar
+from .frontend.check_subset import checked
+from .frontend.desugar import show_desugared
 from .frontend.kernel_interface import Build, ObjectGuard, Param, Whence
 from .frontend.pytree import (
     Fixed,
@@ -271,7 +272,7 @@ def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
     """The text of the program after each pass."""
-    yield "desugar", desugar.text(stages[0][1].main.source.node)
+    yield "desugar", show_desugared(checked(stages[0][1].main.source))
     for name, module in stages:
         yield name, show(module)
     yield "storage", show(storage(stages[-1][1]))

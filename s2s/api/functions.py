@@ -25,7 +25,7 @@ from ..inspect import debug_nans
 from ..inspect.code_string import Code
 from ..runtime import gc_pause
 from ..transforms.frontend.derivative_spec import derive
-from ..transforms.frontend.source import signature
+from ..transforms.frontend.signature import signature
 from ..transforms.ir.quote import printable, python_comment
 from . import signature_spec
 

@@ -7,7 +7,6 @@ contents are covered by separate guards, one per access path.
 
 from __future__ import annotations
 
-import ast
 import enum
 import functools
 import sys
@@ -139,7 +138,7 @@ def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
     code = function.__code__
     where = (function.__module__, function.__qualname__, code.co_firstlineno)
     made = getattr(function, "_s2s_source", None)  # a function generated from part of another
-    text = "" if made is None else store.digest(ast.dump(made.node, include_attributes=True))
+    text = "" if made is None else store.digest(repr(made.node))
     return (*where, file_hash(code.co_filename), _code_hash(code), text, repr(given))
 
 

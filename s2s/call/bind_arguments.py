@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import SourceError, TypeError_, UnsupportedError
 from ..transforms.frontend.derivative_spec import Derived
-from ..transforms.frontend.source import signature, why_not_read
+from ..transforms.frontend.signature import signature, why_not_read
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 

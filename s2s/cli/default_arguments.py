@@ -12,7 +12,7 @@ import numpy as np
 from ..api import functions
 from ..call import bind_arguments, tree_copy
 from ..transforms.frontend.pytree import ArraySpec, ScalarSpec, TreeSpec
-from ..transforms.frontend.source import signature
+from ..transforms.frontend.signature import signature
 from . import annotation_hints
 from .argument_syntax import Maker
 from .exit_codes import CommandError

@@ -7,14 +7,13 @@ to its counterparts on the other side.
 
 from __future__ import annotations
 
-import ast
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SourceError
-from ..transforms.frontend.source import Source, parse, read
+from ..transforms.frontend.source import Source, function_at, read
 from ..transforms.ir.quote import file_name
 
 Place = tuple[str, int]  # a file and a line
@@ -95,26 +94,19 @@ def _listings(function: Any, emitted: Iterable[Emitted]) -> list[Listing]:
 
 
 def _listing(source: Source) -> Listing:
-    title = f"{file_name(source.file)}:{source.node.lineno}"
+    title = f"{file_name(source.file)}:{source.node.line}"
     lines = tuple(source.line(n) for n in range(source.first, source.last + 1))
     return Listing(title, source.file, source.first, lines)
 
 
 def _helper(file: str, line: int) -> list[Listing]:
     """The innermost function that contains a line."""
-    lines = linecache.getlines(file)
     try:
-        tree = parse(file, "".join(lines))
+        source = function_at(file, linecache.getlines(file), line)
     except SourceError:
         return []
-    around = [
-        n
-        for n in ast.walk(tree)
-        if isinstance(n, (ast.FunctionDef, ast.Lambda)) and n.lineno <= line <= (n.end_lineno or 0)
-    ]
-    if not around:
+    if source is None:
         return []
-    node = max(around, key=lambda n: n.lineno)
-    first, last = node.lineno, node.end_lineno or node.lineno
-    title = f"{file_name(file)}:{first} {getattr(node, 'name', 'lambda')}"
-    return [Listing(title, file, first, tuple(t.rstrip("\n") for t in lines[first - 1 : last]))]
+    first, last = source.node.line, source.last
+    title = f"{file_name(file)}:{first} {source.node.name.strip('<>')}"
+    return [Listing(title, file, first, tuple(source.line(n) for n in range(first, last + 1)))]

@@ -7,8 +7,6 @@ function (the replay) computes the result of the query, without those effects.
 
 from __future__ import annotations
 
-import ast
-import copy
 import inspect
 import sys
 import types
@@ -23,6 +21,10 @@ from ..call.bind_arguments import Binder
 from ..dispatch.specializations import Options
 from ..errors import UnsupportedError
 from ..transforms.frontend.source import Source
+from ..transforms.ir.record import replace as with_fields
+from ..transforms.syntax import core
+from ..transforms.syntax.names import loads, stores
+from ..transforms.syntax.traverse import rewrite, walk
 from .block_source import source_of
 from .snapshot import Reader, World
 
@@ -78,7 +80,7 @@ class Outcome:
 class Block:
     """A `with` block: `reads` are its inputs (live-in names), `binds` the names it assigns."""
 
-    node: ast.With
+    node: core.With
     source: Source
     reads: tuple[str, ...]
     binds: tuple[str, ...]
@@ -87,8 +89,7 @@ class Block:
 
     @staticmethod
     def read(frame: types.FrameType) -> Block:
-        source = source_of(frame)
-        node: Any = source.node
+        source, node = source_of(frame)
         return Block(node, source, _names_read(node), tuple(_names_assigned(node)))
 
     # ---- values
@@ -108,8 +109,7 @@ class Block:
     def outcome(self, tape: Any, frame: types.FrameType) -> Outcome:
         """The current values of the block's names."""
         place = _lookup_names((*self.binds, *self.reads), frame)
-        names = [i.optional_vars for i in self.node.items]
-        own = [n.id for n in names if isinstance(n, ast.Name)]
+        own = [i.target.id for i in self.node.items if isinstance(i.target, core.Name)]
         name = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
         values = {n: v for n, v in place.items() if not hasattr(v, "_s2s_tape")}
         return Outcome(name, values, _parts(values))
@@ -140,55 +140,63 @@ class Block:
     def _make(
         self, names: Names, extra: tuple[str, ...], result: str, line: int | None
     ) -> types.FunctionType:
-        block = copy.deepcopy(self.node)
+        block, at = self.node, self.node.at
         if line is not None:
-            block.body = self._executed_prefix(block.body, line) or [_statement_at("pass", block)]
+            prefix = self._executed_prefix(block.body, line)
+            block = with_fields(block, body=prefix or (core.Pass(at),))
         given = (*names.given, *extra)
-        before = [_statement_at(f"{second} = {first}", block) for second, first in names.aliases]
-        arguments = ast.arguments(
-            posonlyargs=[], args=[_at(ast.arg(n), block) for n in given],
-            kwonlyargs=[], kw_defaults=[], defaults=[],
-        )  # fmt: skip
-        inside: ast.stmt = block
+        before = [
+            core.Assign(at, (core.Name(at, second),), core.Name(at, first))
+            for second, first in names.aliases
+        ]
+        inside: core.Stmt = block
         for name in names.tapes:
-            around = _statement_at(f"with GradientTape(around=True) as {name}: pass", block)
-            around.body, inside = [inside], around
-        body = [*before, inside, _statement_at(result, block)]
-        node = _at(ast.FunctionDef("tape_block", arguments, body, []), block)
-        if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
-            node.type_params = []
+            around = core.Keyword(at, "around", core.Const(at, True))
+            tape = core.Call(at, core.Name(at, "GradientTape"), (), (around,))
+            inside = core.With(at, (core.WithItem(at, tape, core.Name(at, name)),), (inside,))
+        body = (*before, inside, *parsed_at(result, block))
+        params = core.Params(at, plain=tuple(core.Param(at, name) for name in given))
+        node = core.Func(at, "tape_block", params, body)
         made: dict[str, Any] = {}
         header = f"def tape_block({', '.join(given)}): pass\n"
         exec(compile(header, self.source.file, "exec"), made)
         function = made["tape_block"]
-        function._s2s_source = Source(
-            self.source.file, self.source.lines, node, self.source.first, self.source.last,
-            self.source.comments,
-        )  # fmt: skip
+        function._s2s_source = with_fields(self.source, node=node, checked=None)
         function._s2s_replayed = True
         return function
 
-    def _executed_prefix(self, body: list[ast.stmt], line: int) -> list[ast.stmt]:
+    def _executed_prefix(self, body: core.Block, line: int) -> core.Block:
         """The executed prefix of a block that is at a line now."""
         for i, stmt in enumerate(body):
-            if not stmt.lineno <= line <= (stmt.end_lineno or stmt.lineno):
+            if not stmt.line <= line <= stmt.end_line:
                 continue
-            if isinstance(stmt, (ast.For, ast.While, ast.Try)):
+            if isinstance(stmt, (core.For, core.While, core.Refused)):
                 span = self.source.span(stmt)
                 raise UnsupportedError(
                     "a tape is asked in a loop inside its own block, which has run in part",
                     span=span, source_line=self.source.line(span.line),
                     advice="ask after the loop, or decorate the step with @s2s.function",
                 )  # fmt: skip
-            if isinstance(stmt, ast.If):
-                inside = stmt.body if line <= (stmt.body[-1].end_lineno or 0) else stmt.orelse
-                if line >= inside[0].lineno:  # the branch that is being executed
-                    return [*body[:i], *self._executed_prefix(inside, line)]
-            if isinstance(stmt, ast.With) and line >= stmt.body[0].lineno:
-                stmt.body = self._executed_prefix(stmt.body, line) or [_statement_at("pass", stmt)]
-                return body[: i + 1]
+            if isinstance(stmt, core.If):
+                inside = stmt.body if line <= stmt.body[-1].end_line else stmt.orelse
+                if line >= inside[0].line:  # the branch that is being executed
+                    return (*body[:i], *self._executed_prefix(inside, line))
+            if isinstance(stmt, core.With) and line >= stmt.body[0].line:
+                inner = self._executed_prefix(stmt.body, line) or (core.Pass(stmt.at),)
+                return (*body[:i], with_fields(stmt, body=inner))
             return body[:i]
         return body
+
+
+def parsed_at(text: str, like: core.Node) -> core.Block:
+    """Generated statements, with the source position of a node of the user's code."""
+    import libcst
+
+    from ..transforms.frontend.cst_to_core import Translator
+
+    module = libcst.parse_module(text)
+    body = Translator(module).block(module)
+    return tuple(rewrite(stmt, lambda n: with_fields(n, at=like.at)) for stmt in body)
 
 
 # ---------------------------------------------------------------- names
@@ -245,48 +253,28 @@ def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
     return found
 
 
-def _names_read(node: ast.With) -> tuple[str, ...]:
+def _names_read(node: core.With) -> tuple[str, ...]:
     """The names that the block may read before it assigns them (upward-exposed uses), in order."""
-    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
-    own = {i.optional_vars.id for i in node.items if isinstance(i.optional_vars, ast.Name)}
+    names = [n.id for n in walk(node) if isinstance(n, core.Name)]
+    own = {i.target.id for i in node.items if isinstance(i.target, core.Name)}
     bound_first = _assigned_before_read(node.body)
     return tuple(dict.fromkeys(n for n in names if n not in own and n not in bound_first))
 
 
-def _assigned_before_read(body: list[ast.stmt]) -> set[str]:
+def _assigned_before_read(body: core.Block) -> set[str]:
     """The names that top-level statements of the block assign before any read."""
     bound: set[str] = set()
     read: set[str] = set()
     for stmt in body:
-        loads = [n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and _loads(n)]
-        read |= {n for n in loads if n not in bound}
-        if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
+        read |= {n.id for n in loads(stmt) if n.id not in bound}
+        if isinstance(stmt, core.Augment) and isinstance(stmt.target, core.Name):
             read |= {stmt.target.id} - bound
-        simple = isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.FunctionDef))
-        if simple:
+        if isinstance(stmt, (core.Assign, core.Define)):
             bound |= {n for n in _names_assigned(stmt) if n not in read}
     return bound
 
 
-def _loads(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
-
-
-def _names_assigned(node: ast.AST) -> list[str]:
-    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not _loads(n)]
-    names += [n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
+def _names_assigned(node: core.Node) -> list[str]:
+    names = [n.id for n in stores(node)]
+    names += [n.func.name for n in walk(node) if isinstance(n, core.Define)]
     return list(dict.fromkeys(names))
-
-
-def _statement_at(text: str, like: ast.AST) -> Any:
-    """A generated statement, with the source position of a node of the user's code."""
-    node = ast.parse(text).body[0]
-    for n in ast.walk(node):
-        if hasattr(n, "lineno"):
-            n.lineno = n.end_lineno = like.lineno  # type: ignore[attr-defined]
-            n.col_offset = n.end_col_offset = like.col_offset  # type: ignore[attr-defined]
-    return node
-
-
-def _at(node: Any, like: ast.AST) -> Any:
-    return ast.copy_location(node, like)

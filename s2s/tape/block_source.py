@@ -2,62 +2,67 @@
 
 from __future__ import annotations
 
-import ast
 import dis
-import inspect
 import types
 from typing import Any
 
 from ..errors import SourceError
-from ..transforms.frontend.source import NOT_AVAILABLE, Source, comments_of, parse
+from ..transforms.frontend.source import Source, character_column, parse_around, text_of
+from ..transforms.syntax import core
+from ..transforms.syntax.traverse import walk
 
 _LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")
 
 
-def source_of(frame: types.FrameType) -> Source:
-    """The `with` statement that a frame is about to enter, as the node of a source."""
-    try:
-        lines, _ = inspect.findsource(frame.f_code)
-        file = inspect.getsourcefile(frame.f_code) or frame.f_code.co_filename
-    except (OSError, TypeError):
-        raise SourceError(f"the block of this tape: {NOT_AVAILABLE}") from None
+def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
+    """The `with` statement that a frame is about to enter, and a source for functions made of
+    it."""
+    import libcst as cst
+
+    what = "the block of this tape"
+    lines, file = text_of(frame.f_code, what)
     line = frame.f_lineno
-    found = [
-        n
-        for n in ast.walk(parse(file, "".join(lines)))
-        if isinstance(n, ast.With) and n.lineno <= line <= n.body[0].lineno
-    ]
-    node = max(found, key=lambda n: n.lineno) if found else None
-    if node is None or not _matches_bytecode(frame.f_code, node):
-        raise SourceError(
-            f"the block of this tape: its source in {file} has changed since it was loaded",
-            advice="restart Python",
-        )
-    last = node.end_lineno or node.lineno
-    comments = comments_of(lines[node.lineno - 1 : last], node.lineno)
-    return Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
+    translator = parse_around(frame.f_code, lines, line)
+    if translator is not None:
+
+        def around(node: cst.With) -> bool:
+            return translator.at(node)[0] <= line <= translator.at(node.body.body[0])[0]
+
+        found = [n for n in translator.recorder.found[cst.With] if around(n)]
+        if found:
+            node = translator.alone(max(found, key=lambda n: translator.at(n)[0]))
+            if _matches_bytecode(frame.f_code, node, lines):
+                func = core.Func(node.at, "tape_block", core.Params(node.at), (node,))
+                comments = translator.comments(node.line, node.end_line)
+                return Source(file, lines, func, node.line, node.end_line, comments), node
+    raise SourceError(
+        f"{what}: its source in {file} has changed since it was loaded", advice="restart Python"
+    )
 
 
-def _matches_bytecode(code: types.CodeType, block: ast.With) -> bool:
+def _matches_bytecode(code: types.CodeType, block: core.With, lines: list[str]) -> bool:
     """Whether the names, constants and operators of the source are at the positions recorded in the
     bytecode.  Python before 3.11 records no positions; then nothing is checked."""
-    nodes: dict[Any, list[ast.AST]] = {}
-    for n in ast.walk(block):
-        if isinstance(n, (ast.Name, ast.Constant, ast.BinOp, ast.AugAssign, ast.Compare)):
-            place = (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)
-            nodes.setdefault(place, []).append(n)
-    first, last = block.lineno, block.end_lineno or block.lineno
+    nodes: dict[Any, list[core.Node]] = {}
+    kinds = (core.Name, core.Const, core.Binary, core.Augment, core.Compare)
+    for n in walk(block):
+        if isinstance(n, kinds):
+            nodes.setdefault(n.at, []).append(n)
     for instruction in dis.get_instructions(code):
-        place = getattr(instruction, "positions", None)
-        if place is None or None in place or not first <= place[0] <= last:
+        span = getattr(instruction, "positions", None)
+        if span is None or None in span or not block.line <= span[0] <= block.end_line:
             continue
-        here = nodes.get(tuple(place), [])
+        start, end = lines[span[0] - 1], lines[span[1] - 1]
+        place = (
+            span[0], character_column(start, span[2]), span[1], character_column(end, span[3])
+        )  # fmt: skip
+        here = nodes.get(place, [])
         value = instruction.argval
         if instruction.opname in _LOADS and not value.startswith("@"):  # names that pytest inserts
-            if not any(isinstance(n, ast.Name) and value.endswith(n.id) for n in here):
+            if not any(isinstance(n, core.Name) and value.endswith(n.id) for n in here):
                 return False
         if instruction.opname == "LOAD_CONST":
-            constants = [n.value for n in here if isinstance(n, ast.Constant)]
+            constants = [n.value for n in here if isinstance(n, core.Const)]
             if constants and not any(type(c) is type(value) and c == value for c in constants):
                 return False
         if instruction.opname in _OPERATORS:
@@ -72,19 +77,10 @@ def _matches_bytecode(code: types.CodeType, block: ast.With) -> bool:
 _OPERATORS = ("BINARY_OP", "COMPARE_OP")
 
 
-def _signs(node: ast.AST) -> list[str]:
+def _signs(node: core.Node) -> list[str]:
     """The operators of a node, as the disassembler prints them."""
-    if isinstance(node, (ast.BinOp, ast.AugAssign)):
-        sign = _TOKENS[type(node.op)]
-        return [sign + "=" if isinstance(node, ast.AugAssign) else sign]
-    if isinstance(node, ast.Compare):
-        return [_TOKENS.get(type(op), "") for op in node.ops]
-    return []
-
-
-_TOKENS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.LShift: "<<", ast.RShift: ">>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+    if isinstance(node, core.Binary):
+        return [node.op]
+    if isinstance(node, core.Augment):
+        return [f"{node.op}="]
+    return [*node.ops] if isinstance(node, core.Compare) else []

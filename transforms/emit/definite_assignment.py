@@ -7,17 +7,21 @@ nobody reads the name elsewhere.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import Any
 
 from ..ir.nodes import For, If, Raise, Stmt, While, targets_of, walk
+from ..ir.record import replace
+from ..syntax import core
+from ..syntax.names import stores
+from ..syntax.traverse import map_children
 from .user_text import UserText, names_in
 
 # None stands for a path that does not reach the end.
 Bound = set[str] | None
 
 
-def leaves_unbound(node: ast.stmt, run: list[Stmt], text: UserText, names: set[str]) -> set[str]:
+def leaves_unbound(node: core.Stmt, run: list[Stmt], text: UserText, names: set[str]) -> set[str]:
     """Those of the names that the IR binds on every path, and the text does not."""
     by_ir = _bound_by_ir(run)
     by_text = _TextPaths(text, run).bound([node])
@@ -57,43 +61,43 @@ class _TextPaths:
         kept = [s.origin for s in walk(run) if isinstance(s, (If, For, While))]
         self.kept = {(o.stmt.line, o.stmt.col) for o in kept if o is not None}
 
-    def bound(self, nodes: Iterable[ast.stmt]) -> Bound:
+    def bound(self, nodes: Iterable[core.Stmt]) -> Bound:
         found: set[str] = set()
         for node in nodes:
-            if isinstance(node, (ast.Raise, ast.Break, ast.Continue)):
+            if isinstance(node, (core.Raise, core.Break, core.Continue)):
                 return None
-            if not isinstance(node, (ast.If, ast.For, ast.While)):
+            if not isinstance(node, (core.If, core.For, core.While)):
                 found.update(_stores(node))
             elif not self.is_kept(node):
                 found |= names_in([node]).stores
             else:
-                found.update(_stores(node.iter if isinstance(node, ast.For) else node.test))
-                if isinstance(node, ast.If):
+                found.update(_stores(node.over if isinstance(node, core.For) else node.test))
+                if isinstance(node, core.If):
                     inner = _either(self.bound(node.body), self.bound(node.orelse))
                     if inner is None:
                         return None
                     found |= inner
         return found
 
-    def is_kept(self, node: ast.stmt) -> bool:
+    def is_kept(self, node: core.Stmt) -> bool:
         span = self.text.source.span(node)
         return (span.line, span.col) in self.kept
 
 
-def _stores(node: ast.AST) -> Iterator[str]:
+def _stores(node: core.Node) -> set[str]:
     """The names that an expression or a simple statement binds in any case."""
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Store):
-            yield node.id
-        return
-    always: Iterable[ast.AST] = ast.iter_child_nodes(node)
-    if isinstance(node, ast.BoolOp):
-        always = node.values[:1]
-    elif isinstance(node, ast.IfExp):
-        always = [node.test]
-    elif isinstance(node, ast.Compare):
-        always = [node.left, node.comparators[0]]
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        always = [node.generators[0].iter]
-    for child in always:
-        yield from _stores(child)
+    always = _without_conditional_parts(node)
+    return {n.id for n in stores(always)}
+
+
+def _without_conditional_parts(node: Any) -> Any:
+    """A tree without the parts that are not always evaluated."""
+    if isinstance(node, core.Bool):
+        node = node.values[0]
+    elif isinstance(node, core.Choose):
+        node = node.test
+    elif isinstance(node, core.Compare):
+        node = replace(node, ops=node.ops[:1], rights=node.rights[:1])
+    elif isinstance(node, core.Comp):
+        node = node.clauses[0].over
+    return map_children(node, _without_conditional_parts)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Any
 
 from ..frontend.kernel_interface import Whence
 from ..ir.nodes import Origin
 from ..ir.quote import python_comment
+from ..syntax import core
 from .format_ops import WIDTH, lay_out
 from .user_text import UserText
 
@@ -101,7 +101,7 @@ class Page:
             if origin.sweep == 0 and not origin.batched:
                 comments = self.user.source.comments_above(origin.stmt.line)
                 self.announce = [*keep, *(pad + c for c in comments)]
-            elif node is not None and not isinstance(node, ast.If):
+            elif node is not None and not isinstance(node, core.If):
                 label = f"# L{origin.stmt.line}: {self.user.header(node)}"
                 self.announce = [*keep, *comment(label, pad)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from ..bufferize.coalesce import primal_results
@@ -21,6 +20,8 @@ from ..ir.nodes import (
     While,
     walk,
 )
+from ..syntax import core
+from ..syntax.traverse import walk as walk_syntax
 from .definite_assignment import leaves_unbound
 from .format_ops import WIDTH
 from .inline_temporaries import Reads, Temporaries, place_of
@@ -31,12 +32,12 @@ from .user_text import Names, Unit, UserText, names_in, says_the_same
 _RANK_0 = ("where", "zeros_like", "ones_like", "full_like", "empty_like", "copy")
 
 
-def _leaves_rank_0(run: list[Stmt], node: ast.stmt) -> bool:
+def _leaves_rank_0(run: list[Stmt], node: core.Stmt) -> bool:
     made = {
         s.op.name for s in walk(run) if isinstance(s, Assign) and isinstance(s.target.type, Scalar)
     }
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
-    called = {f.attr for f in calls if isinstance(f, ast.Attribute)}
+    calls = [n.function for n in walk_syntax(node) if isinstance(n, core.Call)]
+    called = {f.name for f in calls if isinstance(f, core.Attr)}
     return any(name in made and name in called for name in _RANK_0)
 
 
@@ -65,7 +66,7 @@ class AsWritten(Temporaries):
         node, first = self.user.node(origin.stmt), block[i]
         if node is None:
             return i
-        if isinstance(node, (ast.For, ast.While)) and isinstance(first, Assign):
+        if isinstance(node, (core.For, core.While)) and isinstance(first, Assign):
             # A loop's text does not say what its variables are at first.
             if first.op.name == "alias" and self.is_users(first.target):
                 return i
@@ -96,7 +97,7 @@ class AsWritten(Temporaries):
             extras.insert(0, run[-1])
             run = run[:-1]
         starts = self.starts(run)
-        if not isinstance(node, (ast.For, ast.While)):
+        if not isinstance(node, (core.For, core.While)):
             # That an array goes by another name before it is written to is not said, either.
             if Unit.of(run).written & {s.target.name for s in starts}:
                 return False
@@ -104,15 +105,15 @@ class AsWritten(Temporaries):
         run = [s for s in run if s not in starts]
         if not run or node is None or any(self.is_extra(s) for s in walk(run)):
             return False
-        if isinstance(node, (ast.For, ast.While, ast.If)):
+        if isinstance(node, (core.For, core.While, core.If)):
             if not all(self.inside(s, node) for s in walk(run)):
                 return False
-            if isinstance(node, ast.If) and self.is_elif(node):
+            if isinstance(node, core.If) and self.is_elif(node):
                 return False
         if _leaves_rank_0(run, node):
             return False
         unit = Unit.of(run)
-        if isinstance(node, ast.Return):
+        if isinstance(node, core.Return):
             return self.return_as_written(run, unit, node, block)
         names = names_in([node])
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
@@ -173,7 +174,7 @@ class AsWritten(Temporaries):
         self.flush(run)
 
     def return_as_written(
-        self, run: list[Stmt], unit: Unit, node: ast.Return, block: Block
+        self, run: list[Stmt], unit: Unit, node: core.Return, block: Block
     ) -> bool:
         assert self.user is not None
         (*_, last) = run
@@ -205,15 +206,15 @@ class AsWritten(Temporaries):
             isinstance(stmt, Push) and stmt.stack.name in self.slots
         )
 
-    def is_elif(self, node: ast.If) -> bool:
+    def is_elif(self, node: core.If) -> bool:
         assert self.user is not None
         return self.user.header(node).startswith("elif")
 
-    def inside(self, stmt: Stmt, node: ast.stmt) -> bool:
+    def inside(self, stmt: Stmt, node: core.Stmt) -> bool:
         o = stmt.origin
         if o is None or not o.as_written:
             return False
-        return node.lineno <= o.stmt.line <= (node.end_lineno or node.lineno)
+        return node.line <= o.stmt.line <= node.end_line
 
     def header_as_written(self, stmt: If | For | While, reads: Reads) -> str:
         """The user's `if`, `for` or `while` line without its colon, if it still holds."""
@@ -222,18 +223,18 @@ class AsWritten(Temporaries):
             return ""
         node = self.user.node(o.stmt)
         unit = Unit(reads=set(reads.users))
-        if isinstance(stmt, For) and isinstance(node, ast.For) and not node.orelse:
-            if not isinstance(node.target, ast.Name) or stmt.index.user != node.target.id:
+        if isinstance(stmt, For) and isinstance(node, core.For) and not node.orelse:
+            if not isinstance(node.target, core.Name) or stmt.index.user != node.target.id:
                 return ""
-            call = node.iter
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            call = node.over
+            if not (isinstance(call, core.Call) and isinstance(call.function, core.Name)):
                 return ""
-            if call.func.id != "range" or stmt.index.name != node.target.id:
+            if call.function.id != "range" or stmt.index.name != node.target.id:
                 return ""
-            names = names_in([node.iter])
-        elif isinstance(stmt, If) and isinstance(node, ast.If):
+            names = names_in([node.over])
+        elif isinstance(stmt, If) and isinstance(node, core.If):
             names = names_in([node.test])
-        elif isinstance(stmt, While) and isinstance(node, ast.While) and not node.orelse:
+        elif isinstance(stmt, While) and isinstance(node, core.While) and not node.orelse:
             names = names_in([node.test])
         else:
             return ""

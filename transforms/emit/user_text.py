@@ -9,21 +9,27 @@ and writes, and nothing else that the IR computes there is used elsewhere.
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterable
 
 from ..bufferize.alias_analysis import buffered
-from ..frontend.source import Source, imported_as
+from ..frontend.source import Source
 from ..ir.nodes import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from ..ir.record import field, record
+from ..syntax import core
+from ..syntax.names import imported_as, with_context
+from ..syntax.traverse import walk as walk_syntax
 
 MODULES = ("np", "math")
 _CONTAINERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill")
 _REFUSED = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Return, ast.Global,
-    ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.Import, ast.ImportFrom, ast.Try,
-    ast.With, ast.Delete,
+    core.Define, core.Lambda, core.Return, core.Global, core.Nonlocal, core.Refused, core.Import,
+    core.ImportFrom, core.With, core.Delete,
+)  # fmt: skip
+_STMTS = (
+    core.Assign, core.Augment, core.Delete, core.Eval, core.If, core.For, core.While, core.Return,
+    core.Raise, core.Assert, core.Define, core.Import, core.ImportFrom, core.With, core.Pass,
+    core.Break, core.Continue, core.Global, core.Nonlocal, core.Refused,
 )  # fmt: skip
 
 
@@ -38,29 +44,28 @@ class Names:
     refused: bool = False
 
 
-def names_in(nodes: Iterable[ast.AST]) -> Names:
+def names_in(nodes: Iterable[core.Node]) -> Names:
     found = Names()
     bound: set[str] = set()
-    for root in nodes:
-        for node in ast.walk(root):
-            if isinstance(node, _REFUSED):
-                found.refused = True
-            elif isinstance(node, (ast.For, ast.While)) and node.orelse:
-                # The `else` clause has become statements after the loop, which print themselves.
-                found.refused = True
-            elif isinstance(node, ast.comprehension):
-                bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-            elif isinstance(node, ast.Name):
-                (found.loads if isinstance(node.ctx, ast.Load) else found.stores).add(node.id)
-            elif isinstance(node, (ast.Subscript, ast.Attribute)):
-                if isinstance(node.ctx, ast.Store):
-                    _add_base(node, found)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr in _CONTAINERS:
-                    _add_base(node.func, found)
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                found.augmented.add(node.target.id)
-                found.loads.add(node.target.id)
+    for node, stored in with_context(nodes):
+        if isinstance(node, _REFUSED):
+            found.refused = True
+        elif isinstance(node, (core.For, core.While)) and node.orelse:
+            # The `else` clause has become statements after the loop, which print themselves.
+            found.refused = True
+        elif isinstance(node, core.Clause):
+            bound |= {n.id for n in walk_syntax(node.target) if isinstance(n, core.Name)}
+        elif isinstance(node, core.Name):
+            (found.stores if stored else found.loads).add(node.id)
+        elif isinstance(node, (core.Item, core.Attr)):
+            if stored:
+                _add_base(node, found)
+        elif isinstance(node, core.Call) and isinstance(node.function, core.Attr):
+            if node.function.name in _CONTAINERS:
+                _add_base(node.function, found)
+        if isinstance(node, core.Augment) and isinstance(node.target, core.Name):
+            found.augmented.add(node.target.id)
+            found.loads.add(node.target.id)
     # A comprehension's own names are nobody else's, unless the user reuses them.
     if bound & (found.stores - bound):
         found.refused = True
@@ -69,10 +74,10 @@ def names_in(nodes: Iterable[ast.AST]) -> Names:
     return found
 
 
-def _add_base(node: ast.expr, found: Names) -> None:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
+def _add_base(node: core.Expr, found: Names) -> None:
+    while isinstance(node, (core.Item, core.Attr)):
         node = node.value
-    if isinstance(node, ast.Name):
+    if isinstance(node, core.Name):
         found.mutated.add(node.id)
     else:
         found.refused = True
@@ -83,23 +88,22 @@ class UserText:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.nodes: dict[tuple[int, int], ast.stmt] = {}
+        self.nodes: dict[tuple[int, int], core.Stmt] = {}
         self.locals: set[str] = set()
-        for node in ast.walk(source.node):
-            if isinstance(node, ast.stmt):
-                span = source.span(node)
-                self.nodes.setdefault((span.line, span.col), node)
-            elif isinstance(node, ast.arg):
-                self.locals.add(node.arg)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        for node, stored in with_context(source.node):
+            if isinstance(node, _STMTS):
+                self.nodes.setdefault((node.line, node.at[1]), node)
+            elif isinstance(node, core.Param):
+                self.locals.add(node.name)
+            elif isinstance(node, core.Name) and stored:
                 self.locals.add(node.id)
-            elif isinstance(node, ast.alias):
+            elif isinstance(node, core.Alias):
                 self.locals.add(imported_as(node))
 
-    def node(self, stmt: Span) -> ast.stmt | None:
+    def node(self, stmt: Span) -> core.Stmt | None:
         return self.nodes.get((stmt.line, stmt.col)) if stmt.file == self.source.file else None
 
-    def lines(self, node: ast.AST) -> list[str]:
+    def lines(self, node: core.Node) -> list[str]:
         """The text of a node, its later lines indented relative to its first."""
         span = self.source.span(node)
         first, *rest = self.source.text(span).split("\n")
@@ -110,11 +114,11 @@ class UserText:
             out[-1] += f"  {trailing}"
         return out
 
-    def header(self, node: ast.stmt) -> str:
+    def header(self, node: core.Stmt) -> str:
         """`for i in range(n)`, on one line."""
-        if isinstance(node, (ast.For, ast.While, ast.If)):
+        if isinstance(node, (core.For, core.While, core.If)):
             start = self.source.span(node)
-            last = node.test if isinstance(node, (ast.While, ast.If)) else node.iter
+            last = node.over if isinstance(node, core.For) else node.test
             end = self.source.span(last)
             before = Span(start.file, start.line, start.col, end.line, end.col)
             # Parentheses around the expression belong to neither.

@@ -1,100 +1,118 @@
-"""Refuses syntax outside the language before any work is done, with the place and the way out."""
+"""Refuse statements whose support depends on where they stand: `with`, `global`, jumps out of the
+block of a tape.
+
+They become `Refused`, with the place and advice, which is an error when the evaluator reaches it.
+What is unsupported wherever it stands, `cst_to_core` has refused already.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+from typing import Any
 
-from ..ir.errors import UnsupportedError
+from ..ir.record import replace
+from ..syntax import core as c
+from ..syntax.names import local_names
+from ..syntax.printer import show
+from ..syntax.traverse import map_children
 from .source import Source
 
-REFUSED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Yield: ("generators are not supported", "append to a list and return it"),
-    ast.YieldFrom: ("generators are not supported", "append to a list and return it"),
-    ast.Await: ("`await` is not supported", "compute outside, pass the value in"),
-    ast.AsyncFor: ("`async for` is not supported", "use a plain for loop"),
-    ast.AsyncWith: ("`async with` is not supported", "open resources outside the function"),
-    ast.AsyncFunctionDef: ("`async` functions are not supported", "use a plain function"),
-    ast.Global: ("writing to a global is not supported", "return the value instead"),
-    ast.Nonlocal: ("writing to an enclosing variable is not supported", "return the value instead"),
-    ast.Try: ("`try` is not supported", "test the condition with `if`"),
-    ast.With: ("`with` is not supported here", "open resources outside the function"),
-    ast.ClassDef: ("a class inside the function is not supported", "define it at module level"),
-    ast.Set: ("sets are not supported", "use a tuple or a list"),
-    ast.SetComp: ("sets are not supported", "use a list comprehension"),
-}  # fmt: skip
-for _name, _advice in (("TryStar", "test the condition with `if`"), ("Match", "use if/elif")):
-    if hasattr(ast, _name):
-        REFUSED[getattr(ast, _name)] = (f"`{_name.lower()}` is not supported", _advice)
+_WITH = "`with` is not supported here", "open resources outside the function"
+_GLOBAL = "writing to a global is not supported", "return the value instead"
+_NONLOCAL = "writing to an enclosing variable is not supported", "return the value instead"
 
 
-def quiet(node: ast.AST) -> bool:
-    """`with np.errstate(divide="ignore")` says what is so anyway: no warning, no error."""
-    calls = [i.context_expr for i in node.items] if isinstance(node, ast.With) else []
-    return bool(calls) and all(
-        isinstance(c, ast.Call)
-        and ast.unparse(c.func) in ("np.errstate", "numpy.errstate", "errstate")
-        and all(ast.unparse(k.value) in ("'ignore'", "'warn'") for k in c.keywords)
-        for c in calls
-    )
-
-
-def on_adjoint(node: ast.AST) -> bool:
-    """`with s2s.adjoint(h) as h_bar:`, whose body runs in the adjoint sweep."""
-    if not isinstance(node, ast.With) or len(node.items) != 1:
-        return False
-    call = node.items[0].context_expr
-    return isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "adjoint"
-
-
-def on_tape(node: ast.AST) -> bool:
-    """`with GradientTape() as tape:`, one or several."""
-    return isinstance(node, ast.With) and all(
-        isinstance(i.context_expr, ast.Call)
-        and ast.unparse(i.context_expr.func).split(".")[-1] == "GradientTape"
-        for i in node.items
-    )
-
-
-def on_pause(node: ast.AST) -> bool:
-    """`with tape.stop_recording():`, whose body the tape does not see."""
-    if not isinstance(node, ast.With) or len(node.items) != 1:
-        return False
-    call = node.items[0].context_expr
-    method = call.func if isinstance(call, ast.Call) else None
-    return isinstance(method, ast.Attribute) and method.attr == "stop_recording"
-
-
-def _jumps(body: list[ast.stmt], loop: bool = False) -> Iterator[ast.stmt]:
-    """What leaves a block: returns, and jumps of loops around it."""
-    for stmt in body:
-        if isinstance(stmt, ast.Return) or (
-            isinstance(stmt, (ast.Break, ast.Continue)) and not loop
-        ):
-            yield stmt
-        elif not isinstance(stmt, ast.FunctionDef):
-            inner = loop or isinstance(stmt, (ast.For, ast.While))
-            yield from _jumps(getattr(stmt, "body", []), inner)
-            yield from _jumps(getattr(stmt, "orelse", []), loop)
-
-
-def fence(source: Source) -> None:
-    """Walks the whole function, nested functions included, once."""
-    if source.fenced:
-        return
-    for node in ast.walk(source.node):
-        refusal = REFUSED.get(type(node))
-        if on_adjoint(node) or on_tape(node) or on_pause(node):
-            node = next(_jumps(getattr(node, "body", [])), None)
-            kind = type(node).__name__.lower()
-            refusal = node and (f"a {kind} inside this block is not supported", f"{kind} after it")
-        if refusal is None or node is None or quiet(node):
-            continue
-        message, advice = refusal
-        if not hasattr(node, "lineno"):
-            continue
-        span = source.span(node)
-        raise UnsupportedError(
-            message, span=span, source_line=source.line(span.line), advice=advice
+def is_errstate(node: c.With) -> bool:
+    """`with np.errstate(divide="ignore")`, which states what holds in compiled code anyway: no
+    warning, no error."""
+    return bool(node.items) and all(
+        isinstance(item.value, c.Call)
+        and show(item.value.function) in ("np.errstate", "numpy.errstate", "errstate")
+        and all(
+            isinstance(k.value, c.Const) and k.value.value in ("ignore", "warn")
+            for k in item.value.keywords
         )
-    source.fenced = True
+        for item in node.items
+    )
+
+
+def on_adjoint(node: c.With) -> bool:
+    """`with s2s.adjoint(h) as h_bar:`, whose body runs in the adjoint sweep."""
+    return len(node.items) == 1 and _called(node.items[0].value) == "adjoint"
+
+
+def on_tape(node: c.With) -> bool:
+    """`with GradientTape() as tape:`, one or several."""
+    return all(_called(item.value) == "GradientTape" for item in node.items)
+
+
+def on_pause(node: c.With) -> bool:
+    """`with tape.stop_recording():`, whose body the tape does not see."""
+    if len(node.items) != 1 or not isinstance(node.items[0].value, c.Call):
+        return False
+    method = node.items[0].value.function
+    return isinstance(method, c.Attr) and method.name == "stop_recording"
+
+
+def _called(node: c.Expr) -> str:
+    """The last part of the name of a function that is called."""
+    function = node.function if isinstance(node, c.Call) else None
+    if isinstance(function, c.Attr):
+        return function.name
+    return function.id if isinstance(function, c.Name) else ""
+
+
+def check_subset(func: c.Func, nested: bool = False) -> c.Func:
+    """A function in which what is unsupported is `Refused`, nested functions included."""
+    written = local_names(func)
+
+    def checked(node: Any) -> Any:
+        if isinstance(node, c.Func):
+            return check_subset(node, nested=True)
+        if isinstance(node, c.Global):
+            # A function that is nested might find a local of the enclosing one under the name.
+            if nested or written & {*node.names}:
+                return c.Refused(node.at, *_GLOBAL)
+            return c.Pass(node.at)
+        if isinstance(node, c.Nonlocal):
+            return c.Refused(node.at, *_NONLOCAL)
+        if isinstance(node, c.With):
+            if on_adjoint(node) or on_tape(node) or on_pause(node):
+                body = tuple(_without_jumps(stmt, False) for stmt in node.body)
+                node = c.With(node.at, node.items, body)
+            elif not is_errstate(node):
+                return c.Refused(node.at, *_WITH, _bound_in(node))
+        return map_children(node, checked)
+
+    return map_children(func, checked)
+
+
+def _bound_in(node: c.With) -> tuple[str, ...]:
+    inside = c.Func(node.at, "", c.Params(node.at), (node,))
+    return tuple(sorted(local_names(inside)))
+
+
+def _without_jumps(node: Any, in_loop: bool) -> Any:
+    """A statement in which jumps out of the block around it are refused."""
+    if isinstance(node, c.Return) or (isinstance(node, (c.Break, c.Continue)) and not in_loop):
+        kind = type(node).__name__.lower()
+        return c.Refused(
+            node.at, f"a {kind} inside this block is not supported", f"{kind} after it"
+        )
+    if isinstance(node, (c.For, c.While)):
+        body = tuple(_without_jumps(stmt, True) for stmt in node.body)
+        orelse = tuple(_without_jumps(stmt, in_loop) for stmt in node.orelse)
+        return replace(node, body=body, orelse=orelse)
+    if isinstance(node, c.If):
+        body = tuple(_without_jumps(stmt, in_loop) for stmt in node.body)
+        orelse = tuple(_without_jumps(stmt, in_loop) for stmt in node.orelse)
+        return replace(node, body=body, orelse=orelse)
+    if isinstance(node, c.With):
+        return c.With(node.at, node.items, tuple(_without_jumps(s, in_loop) for s in node.body))
+    return node
+
+
+def checked(source: Source) -> c.Func:
+    """The function of a source, in which what is unsupported is `Refused`."""
+    if source.checked is None:
+        source.checked = check_subset(source.node)
+    return source.checked

@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from ..ir.record import record
-from . import source
+from .signature import signature
 
 # Derivatives in a direction: it is passed right after the first argument.
 DIRECTED = ("jvp", "vjp", "hvp")
@@ -58,12 +58,12 @@ class Derived:
         return f"{self.kind} of {inner.title if isinstance(inner, Derived) else inner.__name__}"
 
     def _signature(self) -> inspect.Signature:
-        signature = source.signature(self.function)
+        own = signature(self.function)
         if self.kind == "custom":
-            signature = signature.replace(return_annotation=signature.empty)
+            own = own.replace(return_annotation=own.empty)
         if self.kind not in DIRECTED:
-            return signature
-        parameters = list(signature.parameters.values())
+            return own
+        parameters = list(own.parameters.values())
         names = {p.name for p in parameters}
         name = next(n for n in ("v", "v_", "direction", "direction_") if n not in names)
         at = self.skipped + 1
@@ -73,7 +73,7 @@ class Derived:
         # A default may not come before a parameter without one.
         before = [p.replace(default=p.empty) for p in parameters[:at]]
         direction = inspect.Parameter(name, kind)
-        return signature.replace(parameters=[*before, direction, *parameters[at:]])
+        return own.replace(parameters=[*before, direction, *parameters[at:]])
 
     def renew(self) -> None:
         """Reads the defaults and the code of the function again."""

@@ -1,58 +1,55 @@
-"""Reads a function's source: its syntax tree, exact positions, and comments.
+"""Find and parse the text of one function.
 
-The tree the compiler walks is Python's own `ast` over the whole file, so that every node carries
-the user's line and column; comments, which it lacks, are read off the tokens.
+The file as it is now is compiled, and the code object of the function is looked up in it: a file
+that was edited since it was loaded is refused unless it still contains the same code.  Then the
+lines of this function alone are parsed, by libcst.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import re
-import tokenize
 import types
-from typing import Any
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import SourceError
 from ..ir.nodes import Span
 from ..ir.quote import printable
 from ..ir.record import field, record
+from ..syntax import core as c
+from ..syntax.traverse import walk
+
+if TYPE_CHECKING:
+    from .cst_to_core import Translator
 
 NOT_AVAILABLE = "source not available; save to a file or use IPython"
 
 
 @record
 class Source:
-    """The text of one function.  `first` and `last` are its lines in `file`."""
+    """The text of one function.  `first` and `last` are its lines in `file`, whose lines are
+    `lines`.  `node` is the function as it was written, without any desugaring."""
 
     file: str
     lines: list[str]
-    node: ast.FunctionDef | ast.Lambda
+    node: c.Func
     first: int
     last: int
     comments: dict[int, tuple[int, str]] = field(default_factory=dict)  # line -> column, text
-    fenced: bool = False  # whether it is known to keep to the language
-    _spans: dict[tuple[Any, ...], Span] = field(default_factory=dict)
+    checked: c.Func | None = None  # `node` after `check_subset`
+    _spans: dict[c.At, Span] = field(default_factory=dict)
 
     def line(self, number: int) -> str:
         return self.lines[number - 1].rstrip("\n") if 0 < number <= len(self.lines) else ""
 
-    def span(self, node: ast.AST) -> Span:
-        where: Any = node
-        key = where.lineno, where.col_offset, where.end_lineno, where.end_col_offset
-        found = self._spans.get(key)
+    def span(self, node: c.Node) -> Span:
+        found = self._spans.get(node.at)
         if found is None:
-            line, start, end, stop = key
-            end = end or line
-            col, end_col = self._chars(line, start), self._chars(end, stop or 0)
-            found = self._spans[key] = Span(self.file, line, col, end, end_col)
+            found = self._spans[node.at] = Span(self.file, *node.at)
         return found
-
-    def _chars(self, line: int, offset: int) -> int:
-        # ast counts UTF-8 bytes; people count characters.
-        text = self.line(line)
-        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
 
     def text(self, span: Span) -> str:
         """The user's own text of a span; its later lines keep their indentation."""
@@ -82,133 +79,83 @@ def read(function: Any) -> Source:
     given = getattr(function, "_s2s_source", None)  # of a function made from part of another
     if given is not None:
         return given
-    try:
-        lines, _ = inspect.findsource(function)
-        file = inspect.getsourcefile(function) or function.__code__.co_filename
-    except (OSError, TypeError, IndexError):
-        name = getattr(function, "__qualname__", repr(function))
-        raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
-    node = _find(function, file, "".join(lines))
-    if node is None and file.startswith("<"):
+    name = getattr(function, "__qualname__", repr(function))
+    lines, file = text_of(function, name)
+    code: types.CodeType = function.__code__
+    now = _code_now(code, file, "".join(lines))
+    found = None if now is None else _parsed(now, file, lines, code)
+    if found is None:
+        nearby = _parsed(code, file, lines, code)
+        found = nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+    if found is None and file.startswith("<"):
         # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
-        raise SourceError(f"{function.__qualname__}: {NOT_AVAILABLE}")
-    if node is None:
+        raise SourceError(f"{name}: {NOT_AVAILABLE}")
+    if found is None:
         raise SourceError(
-            f"{function.__qualname__}: its source in {file} has changed since it was loaded",
+            f"{name}: its source in {file} has changed since it was loaded",
             advice="reload the module, or restart Python",
         )
-    first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
-    last = node.end_lineno or node.lineno
-    source = Source(file, lines, node, first, last)
-    source.comments = comments_of(lines[first - 1 : last], first)
-    return source
+    return found
 
 
-def signature(function: Any) -> inspect.Signature:
-    """The parameters of the code itself: under `functools.wraps`, Python shows those of another."""
-    plain = isinstance(function, types.FunctionType)
-    return inspect.signature(function, follow_wrapped=not plain)
+def function_at(file: str, lines: list[str], line: int) -> Source | None:
+    """The innermost function of a file that contains a line."""
+    found = [code for several in codes(file, "".join(lines)).values() for code in several]
+    found = [k for k in found if k.co_firstlineno <= line and k.co_name != "<module>"]
+    for code in sorted(found, key=lambda k: -k.co_firstlineno):
+        source = _parsed(code, file, lines, code)
+        if source is not None and line <= source.last:
+            return source
+    return None
 
 
-@functools.lru_cache(maxsize=32)
-def parse(file: str, text: str) -> ast.Module:
+def text_of(thing: Any, name: str) -> tuple[list[str], str]:
+    """The lines and the name of the file that a function or a code object stands in."""
     try:
-        tree = ast.parse(text, printable(file))
-    except SyntaxError as error:
-        raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
-    private = any(not name.endswith("__") for name in re.findall(r"\b__\w+", text))
-    return _Mangle().visit(tree) if private else tree
+        lines, _ = inspect.findsource(thing)
+        code = getattr(thing, "__code__", thing)
+        return lines, inspect.getsourcefile(thing) or code.co_filename
+    except (OSError, TypeError, IndexError):
+        raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
 
 
-class _Mangle(ast.NodeTransformer):
-    """In a class, `__name` stands for `_Class__name`.  Functions keep their own names, as their
-    code objects do."""
-
-    prefix = ""
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        around, self.prefix = self.prefix, node.name.lstrip("_")
-        node.body = [self.visit(stmt) for stmt in node.body]
-        self.prefix = around
-        node.bases = [self.visit(base) for base in node.bases]
-        node.decorator_list = [self.visit(d) for d in node.decorator_list]
-        return node
-
-    def mangled(self, name: str) -> str:
-        private = name.startswith("__") and not name.endswith("__") and "." not in name
-        return f"_{self.prefix}{name}" if private and self.prefix else name
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self.mangled(node.id)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self.mangled(node.arg)
-        return self.generic_visit(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        node.attr = self.mangled(node.attr)
-        return self.generic_visit(node)
+# ---- the code as the file has it now
 
 
-@functools.lru_cache(maxsize=32)
-def _lambdas(file: str, text: str) -> tuple[Any, ...]:
-    return tuple(node for node in ast.walk(parse(file, text)) if isinstance(node, ast.Lambda))
+def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | None:
+    """The code in the text as it is now that equals the given one, the nearest if there are
+    several; None if there is none, because the text was changed since."""
+    same = [now for now in codes(file, text).get(code.co_name, ()) if _key(now) == _key(code)]
+    return min(same, key=lambda now: abs(now.co_firstlineno - code.co_firstlineno), default=None)
 
 
-@functools.lru_cache(maxsize=32)
-def _functions(file: str, text: str) -> tuple[Any, ...]:
-    """Those that are statements; nothing else of a file is looked at."""
-    found: list[ast.AST] = []
-    todo: list[Any] = [parse(file, text)]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.append(node)
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, part, ())
-            if isinstance(inner, list):  # of a lambda or a choice it is an expression
-                todo += inner
-    return tuple(found)
-
-
-def _find(function: Any, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
-    """The node that a function was compiled from, in the text as it is now; None if there is no
-    such node, because the text was changed since."""
-    code: types.CodeType = function.__code__
-    same = [c for c in _codes(file, text).get(code.co_name, ()) if _key(c) == _key(code)]
-    if same:
-        nearest = min(same, key=lambda c: abs(c.co_firstlineno - code.co_firstlineno))
-        return _node(nearest, file, text)
-    node = _node(code, file, text)
-    return node if node is not None and _is_rewritten(function, node) else None
-
-
-def _is_rewritten(function: Any, node: ast.AST) -> bool:
+def _is_rewritten(function: Any, node: c.Func) -> bool:
     """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
     code of a function that has one is not what Python makes of its text."""
     loader = type(function.__globals__.get("__loader__"))
     rewritten = not loader.__module__.startswith(("importlib.", "_frozen_importlib", "zipimport"))
-    return rewritten and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+    return rewritten and any(isinstance(n, c.Assert) for n in walk(node))
 
 
 @functools.lru_cache(maxsize=32)
-def _codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
+def codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
     """The code of all functions in a text, by name."""
-    parse(file, text)  # which refuses what is no Python
     try:
-        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        flags = _TOP_LEVEL_AWAIT
         whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        raise SourceError(f"{file}: {NOT_AVAILABLE} ({error})") from None
+        message = error.msg if isinstance(error, SyntaxError) else error
+        raise SourceError(f"{file}: {NOT_AVAILABLE} ({message})") from None
     found: dict[str, list[types.CodeType]] = {}
     todo = [whole]
     while todo:
         code = todo.pop()
         found.setdefault(code.co_name, []).append(code)
-        todo += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        todo += [k for k in code.co_consts if isinstance(k, types.CodeType)]
     return found
 
+
+_TOP_LEVEL_AWAIT = 0x2000  # `ast.PyCF_ALLOW_TOP_LEVEL_AWAIT`, which IPython's cells may use
 
 # Of a code's flags those that its text decides: `*args`, `**kwargs`, generators and coroutines.
 _FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
@@ -232,47 +179,160 @@ def _constant_key(value: Any) -> Any:
     return type(value), repr(value)  # which tells 1 from True, and 0.0 from -0.0
 
 
-def _node(code: types.CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
-    """The node a code object was compiled from."""
-    nodes = (_lambdas if code.co_name == "<lambda>" else _functions)(file, text)
-    found: list[Any] = []
-    for node in nodes:
-        if getattr(node, "name", code.co_name) != code.co_name:
+# ---- parsing one function's own lines
+
+
+def _parsed(
+    now: types.CodeType, file: str, lines: list[str], code: types.CodeType
+) -> Source | None:
+    """The source of the function whose code, in these lines, is `now`; `code` has its mangled
+    names."""
+    import libcst as cst
+
+    translator = parse_around(now, lines, now.co_firstlineno, code)
+    if translator is None:
+        return None
+    found = translator.recorder.found
+    if now.co_name == "<lambda>":
+        node = _lambda(found[cst.Lambda], translator, now, lines)
+    else:
+        node = _definition(found[cst.FunctionDef], translator, now)
+    if node is None:
+        return None
+    func = translator.function(node)
+    first = func.line if func.is_lambda else now.co_firstlineno
+    return Source(
+        file, lines, func, first, func.end_line, translator.comments(first, func.end_line)
+    )
+
+
+def parse_around(
+    code: types.CodeType, lines: list[str], line: int, mangled: types.CodeType | None = None
+) -> Translator | None:
+    """The statement around a line of the function with a code (or of a module), parsed."""
+    import libcst as cst
+
+    from .cst_to_core import Translator
+
+    own = not code.co_name.startswith("<")
+    tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
+    for first, last in tries:
+        text = "".join(lines[first - 1 : last])
+        indented = text[:1] in " \t\f"
+        try:
+            module = cst.parse_module(f"if 1:\n{text}" if indented else text)
+        except cst.ParserSyntaxError:
             continue
-        first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
-        if first <= code.co_firstlineno <= node.lineno:
-            found.append(node)
+        return Translator(module, first - indented, mangler(mangled or code))
+    return None
+
+
+MOST_TRIES = 200  # candidates for the last line of a statement
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _definition_lines(lines: list[str], first: int) -> Iterator[tuple[int, int]]:
+    """Candidates for the lines of the definition that begins (with its decorators) at a line: it
+    ends before a line that is indented no more.  Such a line may also stand inside of brackets or
+    of a string; then the candidate cannot be parsed."""
+    if not 0 < first <= len(lines):
+        return
+    indent, tries = _indent(lines[first - 1]), 0
+    last = first
+    for number in range(first + 1, len(lines) + 1):
+        line = lines[number - 1]
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if _indent(line) <= indent:
+            yield first, last
+            tries += 1
+            if tries == MOST_TRIES:
+                break
+        last = number
+    yield first, len(lines)
+
+
+def _enclosing_lines(lines: list[str], line: int) -> Iterator[tuple[int, int]]:
+    """Candidates for the lines of the outermost statement around a line."""
+    starts = [
+        number
+        for number, text in enumerate(lines, 1)
+        if text.strip() and text[0] not in " \t\f#)]}\n"
+    ]
+    before = [n for n in starts if n <= line] or [1]
+    after = [*(n - 1 for n in starts if n > line), len(lines)]
+    # A decorated definition begins above its `def`, a statement may contain lines without indent.
+    for first in before[: -MOST_TRIES - 1 : -1]:
+        for last in after[:8]:
+            yield first, last
+
+
+def _definition(nodes: list[Any], translator: Translator, code: types.CodeType) -> Any:
+    """The definition that a code object was compiled from.  Its first line is that of its first
+    decorator."""
+    for node in nodes:
+        first = translator.at(node.decorators[0] if node.decorators else node)[0]
+        name = unicodedata.normalize("NFKC", node.name.value)
+        if name == code.co_name and first <= code.co_firstlineno <= translator.at(node)[0]:
+            return node
+    return None
+
+
+def _lambda(
+    nodes: list[Any], translator: Translator, code: types.CodeType, lines: list[str]
+) -> Any:
+    """The lambda that a code object was compiled from."""
+    found = [n for n in nodes if translator.at(n)[0] == code.co_firstlineno]
     if len(found) > 1:
-        lambdas = [n for n in found if isinstance(n, ast.Lambda)]
-        same = _around(lambdas, code) or [n for n in lambdas if _same_code(n, code)]
-        found = same or found
+        around = _around(found, translator, code, lines)
+        found = around or [n for n in found if _same_code(n, code)]
     return found[0] if found else None
 
 
-def _around(nodes: list[ast.Lambda], code: types.CodeType) -> list[ast.Lambda]:
+def character_column(line: str, offset: int) -> int:
+    """The column in characters for an offset in UTF-8 bytes, which code objects count."""
+    return offset if line.isascii() else len(line.encode()[:offset].decode(errors="replace"))
+
+
+def _around(
+    nodes: list[Any], translator: Translator, code: types.CodeType, lines: list[str]
+) -> list[Any]:
     """The lambda whose body a code object was compiled from: the smallest that spans all of
     its instructions.  Python before 3.11 does not tell where they are."""
-    positions = getattr(code, "co_positions", tuple)
+    positions: Callable[[], Any] = getattr(code, "co_positions", tuple)
     # Instructions that stand for the lambda as a whole have no columns.
     places = [p for p in positions() if None not in p and p[3]]
-    starts = [(line, column) for line, _, column, _ in places]
-    ends = [(line, column) for _, line, _, column in places]
 
-    def spans(node: ast.Lambda) -> bool:
-        body = node.body
-        first = (body.lineno, body.col_offset)
-        last = (body.end_lineno or 0, body.end_col_offset or 0)
-        return first <= min(starts) and max(ends) <= last
+    def place(line: int, offset: int) -> tuple[int, int]:
+        return line, character_column(lines[line - 1], offset)
+
+    starts = [place(line, column) for line, _, column, _ in places]
+    ends = [place(line, column) for _, line, _, column in places]
+
+    def spans(node: Any) -> bool:
+        line, column, end_line, end_column = translator.at(node.body)
+        return (line, column) <= min(starts) and max(ends) <= (end_line, end_column)
+
+    def size(node: Any) -> tuple[int, int]:
+        line, column, end_line, end_column = translator.at(node)
+        return end_line - line, end_column - column if end_line == line else 0
 
     fitting = [n for n in nodes if starts and spans(n)]
-    return [min(fitting, key=lambda n: len(ast.unparse(n)))] if fitting else []
+    return [min(fitting, key=size)] if fitting else []
 
 
-def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
-    module = ast.fix_missing_locations(ast.Expression(node))
-    inner = next(
-        c for c in compile(module, "<lambda>", "eval").co_consts if isinstance(c, types.CodeType)
-    )
+def _same_code(node: Any, code: types.CodeType) -> bool:
+    """Whether the text of a lambda, compiled on its own, gives this code."""
+    import libcst as cst
+
+    try:
+        made = compile(f"({cst.Module([]).code_for_node(node)})", "<lambda>", "eval")
+    except SyntaxError:
+        return False
+    inner = next(k for k in made.co_consts if isinstance(k, types.CodeType))
     return (
         inner.co_varnames == code.co_varnames
         and inner.co_consts == code.co_consts
@@ -281,40 +341,26 @@ def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
     )
 
 
-def comments_of(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
-    """Every comment of the function, by line: its column and text."""
-    comments: dict[int, tuple[int, str]] = {}
-    if not any("#" in line for line in lines):
-        return comments
-    try:
-        for token in tokenize.generate_tokens(iter(lines).__next__):
-            if token.type == tokenize.COMMENT:
-                line, column = token.start
-                comments[first + line - 1] = (column, token.string)
-    except (tokenize.TokenError, IndentationError):
-        pass  # a fragment of a larger expression, such as a lambda in a call
-    return comments
+# ---- private names
 
 
-# What Numba makes of a function that does not mean what its text says.
-_NOT_READ = {
-    "GUFunc": (
-        "a function under @numba.guvectorize is not supported",
-        "use s2s.vmap of a plain function",
-    ),
-    "StencilFunc": (
-        "a function under @numba.stencil is not supported",
-        "write the neighbours as slices: a[:-2] + a[2:]",
-    ),
-}
+def mangler(code: types.CodeType) -> Callable[[str], str] | None:
+    """How the private names in the text of a code are mangled: in a class, `__name` stands for
+    `_Class__name`.  The names that the code itself has tell."""
+    names: set[str] = set()
+    todo = [code]
+    while todo:
+        inner = todo.pop()
+        names.update(inner.co_names, inner.co_varnames, inner.co_freevars, inner.co_cellvars)
+        todo += [k for k in inner.co_consts if isinstance(k, types.CodeType)]
+    mangled = [name for name in names if _MANGLED.match(name)]
+
+    def mangle(name: str) -> str:
+        if name in names:
+            return name
+        return next((m for m in mangled if m.endswith(name)), name)
+
+    return mangle if mangled else None
 
 
-def why_not_read(value: Any) -> tuple[str, str] | None:
-    """Message and advice for a callable whose source does not tell what it does."""
-    kind = type(value)
-    return _NOT_READ.get(kind.__name__) if kind.__module__.startswith("numba.") else None
-
-
-def imported_as(alias: ast.alias) -> str:
-    """The name that an import binds."""
-    return alias.asname or alias.name.split(".")[0]
+_MANGLED = re.compile("_[^_].*__")

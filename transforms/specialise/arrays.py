@@ -6,7 +6,6 @@ Writing yields a new version of the whole cell, so that every alias sees it.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..ir.errors import TypeError_
 from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import differ_in_integer_dtype, join_types
+from ..syntax import core
 from .values import (
     Bound,
     Cell,
@@ -287,7 +287,7 @@ class Arrays(Mixin):
             result.cell.tensor = True
         return result
 
-    def refuse_tensor(self, cell: Cell, node: ast.AST) -> None:
+    def refuse_tensor(self, cell: Cell, node: core.Node) -> None:
         """Tensors are not written to."""
         if cell.tensor is None:
             self.refuse(
@@ -302,7 +302,7 @@ class Arrays(Mixin):
     # ---- writing
 
     def write(
-        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: ast.AST, add: bool = False
+        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: core.Node, add: bool = False
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
@@ -347,7 +347,7 @@ class Arrays(Mixin):
         self.note_assignment(cell, base)
         self._refresh_choices(cell)
 
-    def _write_choice(self, ref: Ref, steps: Any, value: Any, node: ast.AST, add: bool) -> None:
+    def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""
         cond, x, y = ref.cell.choice
 
@@ -373,7 +373,7 @@ class Arrays(Mixin):
         value = self.read(ref)
         return self.new_array(value)
 
-    def refuse_shared(self, cell: Cell, node: ast.AST) -> None:
+    def refuse_shared(self, cell: Cell, node: core.Node) -> None:
         """A write is resolved here and now; where another name may share the memory without
         our knowing, the outcome would depend on the run."""
         if cell in self.appended:
@@ -458,7 +458,7 @@ class Arrays(Mixin):
         self.state.heap[cell] = Fields(keys, values)
         return InstanceVal(cell, cls)
 
-    def grow(self, content: Items, elem: Any, node: ast.AST | None) -> Growing:
+    def grow(self, content: Items, elem: Any, node: core.Node | None) -> Growing:
         """A list of known length as a run-time list with elements of type `elem`."""
         value = self.b.emit("list_new", type=ListOf(elem))
         for item in content.values:
@@ -479,7 +479,7 @@ class Arrays(Mixin):
         is_array = isinstance(item.type, Array) and not item.ndim
         return self.b.emit("index", item, items=()) if is_array else item
 
-    def widened(self, content: Growing, type_: Any, node: ast.AST | None) -> Growing:
+    def widened(self, content: Growing, type_: Any, node: core.Node | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""
         elem = content.operand.type.elem
         if not elem.ndim and differ_in_integer_dtype(elem, type_):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import types
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from ..ir.op_registry import SURFACES
 from ..rules.declare import as_python_scalar
 from ..rules.library import LIBRARY
 from ..rules.promotion import differ_in_integer_dtype, is_weak, join_types
+from ..syntax import core
 from .tape import TapeVal
 from .values import (
     Bound,
@@ -48,11 +48,11 @@ class Attributes(Mixin):
     b: Builder
     state: State
 
-    def eval_Attribute(self, node: ast.Attribute) -> Value:
+    def eval_Attr(self, node: core.Attr) -> Value:
         owner = self.eval(node.value)
-        return self.attribute(owner, node.attr, node)
+        return self.attribute(owner, node.name, node)
 
-    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+    def attribute(self, owner: Value, name: str, node: core.Node) -> Value:
         if isinstance(owner, TapeVal):
             return Bound(owner, name)
         if isinstance(owner, Ref) and owner.cell in self.variables and not owner.path:
@@ -107,7 +107,7 @@ class Attributes(Mixin):
         return value.cls
 
     def _of_class(
-        self, owner: Value, cls: type, classes: Sequence[type], name: str, node: ast.AST
+        self, owner: Value, cls: type, classes: Sequence[type], name: str, node: core.Node
     ) -> Value:
         """What the first of `classes` to define a name gives `owner`, an instance of `cls` or
         `cls` itself."""
@@ -135,7 +135,7 @@ class Attributes(Mixin):
             place = self.class_value(cls).path
         return self.lift(raw, (*place, (".", name))) if place else self.constant(raw)
 
-    def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
+    def _array_attribute(self, ref: Ref, name: str, node: core.Node) -> Value:
         if name == "shape":
             array = self.sym(ref)
             return TupleVal(tuple(self.size(array, axis) for axis in range(array.ndim)))
@@ -157,7 +157,7 @@ class Attributes(Mixin):
             )
         return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
 
-    def _part(self, ref: Ref, name: str, node: ast.AST) -> Value:
+    def _part(self, ref: Ref, name: str, node: core.Node) -> Value:
         """In NumPy a view; here a copy, so neither it nor the array may be written while the
         other can be reached."""
         if name == "real" and not is_complex(self.ref_type(ref)):
@@ -172,7 +172,7 @@ class Attributes(Mixin):
         operand = self.b.emit("shape", array, axis=axis).operand
         return Num(operand, (dim.const,) if dim.is_const else None)
 
-    def _scalar_attribute(self, value: Num, name: str, node: ast.AST) -> Value:
+    def _scalar_attribute(self, value: Num, name: str, node: core.Node) -> Value:
         if name == "shape":
             return TupleVal(())
         if name == "ndim":
@@ -190,12 +190,12 @@ class Attributes(Mixin):
             return Bound(value, name)
         return self.refuse(node, f"a number has no attribute {name!r} here")
 
-    def eval_Subscript(self, node: ast.Subscript) -> Value:
+    def eval_Item(self, node: core.Item) -> Value:
         owner = self.eval(node.value)
-        index = self.eval(node.slice)
+        index = self.eval(node.index)
         return self.subscript(owner, index, node)
 
-    def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+    def subscript(self, owner: Value, index: Value, node: core.Node) -> Value:
         special = self.call_special(owner, "__getitem__", (index,), node)
         if special is not None:
             return special
@@ -242,7 +242,7 @@ class Attributes(Mixin):
             )
         return self.refuse(node, f"{self.kind_of(owner)} cannot be indexed here")
 
-    def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
+    def sequence_index(self, owner: Value, index: Value, node: core.Node) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
         self.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
         for part in (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ():
@@ -283,7 +283,7 @@ class Attributes(Mixin):
         return value
 
     def _pick(
-        self, values: tuple[Value, ...], index: Num, cell: Cell | None, node: ast.AST
+        self, values: tuple[Value, ...], index: Num, cell: Cell | None, node: core.Node
     ) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if not values and cell in self.run_time_lists:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import inspect
@@ -15,7 +14,8 @@ import numpy as np
 
 from ..frontend.pytree import Path
 from ..frontend.replacements import replacement
-from ..frontend.source import read, signature, why_not_read
+from ..frontend.signature import signature, why_not_read
+from ..frontend.source import read
 from ..ir.builder import Builder, Sym
 from ..ir.complex_ops import refuse_complex
 from ..ir.errors import S2SError, TypeError_, UnsupportedError
@@ -26,6 +26,7 @@ from ..rules.integer_arguments import convert_integer_arguments
 from ..rules.library.fill import copy_where
 from ..rules.numpy.joining import cast_operand
 from ..rules.promotion import result_dtype
+from ..syntax import core
 from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of
@@ -112,15 +113,15 @@ class Calls(Mixin):
     b: Builder
     state: State
 
-    def eval_Call(self, node: ast.Call) -> Value:
-        callee = self.eval(node.func)
+    def eval_Call(self, node: core.Call) -> Value:
+        callee = self.eval(node.function)
         if isinstance(callee, Obj) and callee.value is print:
             return self.call_print(node)
         args = self.elements(node.args)
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
-            if keyword.arg is not None:
-                kwargs[keyword.arg] = self.eval(keyword.value)
+            if keyword.name is not None:
+                kwargs[keyword.name] = self.eval(keyword.value)
                 continue
             extra = self.eval(keyword.value)
             if not isinstance(extra, DictVal):
@@ -286,7 +287,7 @@ class Calls(Mixin):
             dtype = self.sym(self.call(function, tuple(first), {}, node)).dtype
             self.state = before
         out = self.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
-        index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
+        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
             k = self.state.env.pop(index.id)
@@ -408,7 +409,7 @@ class Calls(Mixin):
         advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
         return self.refuse(node, f"{self.kind_of(value)} cannot be passed here", advice)
 
-    def guarding(self, node: ast.AST, path: str = "") -> Any:
+    def guarding(self, node: core.Node, path: str = "") -> Any:
         return _Guarding(self, node, path)
 
     def _numpy_in_place(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
@@ -508,7 +509,7 @@ class Calls(Mixin):
 
     def call_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> Value:
         frame = closure.frame
-        source = dataclasses.replace(frame.source, node=closure.node)
+        source = dataclasses.replace(frame.source, node=closure.node, checked=closure.node)
         place = source.span(closure.node)
         env = self._bind_closure(closure, args, kwargs, node)
         if self.stays_call(place):
@@ -519,24 +520,22 @@ class Calls(Mixin):
     def _bind_closure(
         self, closure: Closure, args: Any, kwargs: Any, node: Any
     ) -> dict[str, Value]:
-        a = closure.node.args
-        Parameter = inspect.Parameter
+        params, Parameter = closure.node.params, inspect.Parameter
         defaults = closure.named_defaults
-        parameters = []
-        for group, kind in (
-            (a.posonlyargs, Parameter.POSITIONAL_ONLY),
-            (a.args, Parameter.POSITIONAL_OR_KEYWORD),
-        ):
-            for p in group:
-                default = p.arg if p.arg in defaults else Parameter.empty
-                parameters.append(Parameter(p.arg, kind, default=default))
-        if a.vararg:
-            parameters.append(Parameter(a.vararg.arg, Parameter.VAR_POSITIONAL))
-        for p in a.kwonlyargs:
-            default = p.arg if p.arg in defaults else Parameter.empty
-            parameters.append(Parameter(p.arg, Parameter.KEYWORD_ONLY, default=default))
-        if a.kwarg:
-            parameters.append(Parameter(a.kwarg.arg, Parameter.VAR_KEYWORD))
+        star = () if params.star is None else (params.star,)
+        star_star = () if params.star_star is None else (params.star_star,)
+        groups = (
+            (params.positional_only, Parameter.POSITIONAL_ONLY),
+            (params.plain, Parameter.POSITIONAL_OR_KEYWORD),
+            (star, Parameter.VAR_POSITIONAL),
+            (params.keyword_only, Parameter.KEYWORD_ONLY),
+            (star_star, Parameter.VAR_KEYWORD),
+        )
+        parameters = [
+            Parameter(p.name, kind, default=p.name if p.name in defaults else Parameter.empty)
+            for group, kind in groups
+            for p in group
+        ]
         try:
             bound = inspect.Signature(parameters).bind(*args, **kwargs)
         except TypeError as error:
@@ -574,7 +573,7 @@ def _is_add_at(value: Any) -> bool:
 class _Guarding:
     """Gives errors of rules and builders their place in the user's source."""
 
-    def __init__(self, owner: Any, node: ast.AST, path: str) -> None:
+    def __init__(self, owner: Any, node: core.Node, path: str) -> None:
         self.owner, self.node, self.path = owner, node, path
 
     def __enter__(self) -> None:

@@ -9,7 +9,6 @@ each iteration checks it.
 
 from __future__ import annotations
 
-import ast
 from typing import Any, NoReturn
 
 from ..ir.builder import Builder
@@ -19,6 +18,7 @@ from ..ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Dim
 from ..rules.random_draws import refuse_second_draw
+from ..syntax import core
 from .values import CheckpointedVal, Mixin, RangeVal, State, Value
 
 
@@ -47,7 +47,7 @@ class Checkpoints(Mixin):
         return CheckpointedVal(over, amount, name == "memory")
 
     def checkpointed_loop(
-        self, target: ast.expr, over: CheckpointedVal, body: Any, until: str | None, node: Any
+        self, target: core.Expr, over: CheckpointedVal, body: Any, until: str | None, node: Any
     ) -> bool:
         if until is not None:
             self.refuse(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..frontend.kernel_interface import ObjectGuard
 from ..ir.builder import Builder
 from ..ir.nodes import Var
+from ..syntax import core
 from .values import (
     Bound,
     Cell,
@@ -31,12 +31,12 @@ from .values import (
     ViewVal,
 )
 
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
-    ast.Eq: "equal", ast.NotEq: "not_equal",
+COMPARE: dict[str, str] = {
+    "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
+    "==": "equal", "!=": "not_equal",
 }  # fmt: skip
-_PYTHON: dict[type[ast.cmpop], Any] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+_PYTHON: dict[str, Any] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _PLAIN = (str, bytes, type(None), type(Ellipsis))  # equal only to their own kind
 # Values that are equal to nothing of another kind.
@@ -60,26 +60,26 @@ class Comparisons(Mixin):
     b: Builder
     state: State
 
-    def eval_Compare(self, node: ast.Compare) -> Value:
+    def eval_Compare(self, node: core.Compare) -> Value:
         return self._chain(node, self.eval(node.left), 0)
 
-    def _chain(self, node: ast.Compare, left: Value, position: int) -> Value:
+    def _chain(self, node: core.Compare, left: Value, position: int) -> Value:
         """`a < b < c`: `c` is evaluated only if `a < b` holds."""
-        right = self.eval(node.comparators[position])
+        right = self.eval(node.rights[position])
         result = self.compare(node.ops[position], left, right, node)
         if position + 1 == len(node.ops):
             return result
         return self.lazy_and(result, lambda: self._chain(node, right, position + 1), node)
 
-    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
-        if isinstance(op, (ast.Is, ast.IsNot)):
+    def compare(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
+        if op in ("is", "is not"):
             same = self._same_object(left, right, node)
-            return same if isinstance(op, ast.Is) else self.not_(same, node)
-        if isinstance(op, (ast.In, ast.NotIn)):
+            return same if op == "is" else self.not_(same, node)
+        if op in ("in", "not in"):
             found = self.python_bool(self._contains(left, right, node))
-            return found if isinstance(op, ast.In) else self.not_(found, node)
+            return found if op == "in" else self.not_(found, node)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
-            return self.binary(COMPARE[type(op)], left, right, node)
+            return self.binary(COMPARE[op], left, right, node)
         result = self.special_compare(op, left, right, node)
         if result is not None:
             return result
@@ -88,54 +88,54 @@ class Comparisons(Mixin):
         kind = _sequence_class(left)
         if kind is not None and kind is _sequence_class(right):
             return self._compare_sequences(op, left, right, node)
-        if isinstance(op, (ast.Eq, ast.NotEq)):
+        if op in ("==", "!="):
             equal = self._equal(left, right, node)
-            return equal if isinstance(op, ast.Eq) else self.not_(equal, node)
+            return equal if op == "==" else self.not_(equal, node)
         if isinstance(left, Obj) and isinstance(right, Obj) and _is_text(left) and _is_text(right):
             with self.python_errors(node):
-                return self.constant(_PYTHON[type(op)](left.value, right.value))
+                return self.constant(_PYTHON[op](left.value, right.value))
         return self.refuse(
             node, f"comparing {self.kind_of(left)} and {self.kind_of(right)} is not supported"
         )
 
-    def _compare_with_numpy(self, op: ast.cmpop, left: Value, right: Value, node: Any) -> Value:
+    def _compare_with_numpy(self, op: str, left: Value, right: Value, node: Any) -> Value:
         """An array or a NumPy number compares elementwise, with whatever it is compared."""
         array, other = (left, right) if _is_numpy(left) else (right, left)
         if _sequence_class(other) is not None or isinstance(other, RangeVal):
             made = self.call_surface("numpy.array", (other,), {}, node)
             pair = (array, made) if array is left else (made, array)
-            return self.binary(COMPARE[type(op)], *pair, node)
+            return self.binary(COMPARE[op], *pair, node)
         plain = isinstance(other, Obj) and isinstance(other.value, _PLAIN)
-        if not isinstance(op, (ast.Eq, ast.NotEq)) or not (plain or isinstance(other, DictVal)):
+        if op not in ("==", "!=") or not (plain or isinstance(other, DictVal)):
             kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
             return self.refuse(node, f"comparing {kinds} is not supported")
-        differs = self.constant(isinstance(op, ast.NotEq))
+        differs = self.constant(op == "!=")
         if isinstance(array, Num) or not self.ref_type(array).ndim:
             return differs
         dtype = {"dtype": Obj(np.dtype(bool))}
         return self.call_surface("numpy.full_like", (array, differs), dtype, node)
 
-    def _compare_sequences(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+    def _compare_sequences(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         p, q = self.static_items(left), self.static_items(right)
-        if p is None or q is None or not isinstance(op, (ast.Eq, ast.NotEq)):
+        if p is None or q is None or op not in ("==", "!="):
             return self.refuse(node, "only == and != compare sequences here")
         if len(p) != len(q) and not isinstance(left, TupleVal):
-            return self.constant(isinstance(op, ast.NotEq))
+            return self.constant(op == "!=")
         total: Value = self.constant(True)
         for x, y in zip(p, q):
             total = self.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
         if len(p) != len(q):  # tuples compare the elements that both have, which may fail
             total = self.constant(False)
         total = self.python_bool(total)
-        return total if isinstance(op, ast.Eq) else self.not_(total, node)
+        return total if op == "==" else self.not_(total, node)
 
-    def _equal_items(self, x: Value, y: Value, node: ast.AST) -> Num:
+    def _equal_items(self, x: Value, y: Value, node: core.Node) -> Num:
         """Containers take an element for equal to itself, NaN and arrays too."""
         if _is_identical(x, y):
             return self.constant(True)
-        return self.truth(self.compare(ast.Eq(), x, y, node), node)
+        return self.truth(self.compare("==", x, y, node), node)
 
-    def _equal(self, left: Value, right: Value, node: ast.AST) -> Value:
+    def _equal(self, left: Value, right: Value, node: core.Node) -> Value:
         result = self.equal_fields(left, right, node)
         if result is not None:
             return result
@@ -159,7 +159,7 @@ class Comparisons(Mixin):
         kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
         return self.refuse(node, f"comparing {kinds} is not supported")
 
-    def _equal_views(self, left: ViewVal, right: ViewVal, node: ast.AST) -> Value:
+    def _equal_views(self, left: ViewVal, right: ViewVal, node: core.Node) -> Value:
         if left.kind == right.kind == "keys":
             p, q = (self.state.heap[v.cell].keys for v in (left, right))
             return self.constant(set(p) == set(q))
@@ -169,7 +169,7 @@ class Comparisons(Mixin):
 
     # ---- identity
 
-    def _same_object(self, left: Value, right: Value, node: ast.AST) -> Num:
+    def _same_object(self, left: Value, right: Value, node: core.Node) -> Num:
         """`left is right`; refused where the outcome depends on the run or on the interpreter."""
         if isinstance(left, Obj) and isinstance(right, Obj):
             same = left.value is right.value
@@ -206,7 +206,7 @@ class Comparisons(Mixin):
         chosen = p.choice is not None or q.choice is not None
         return given or chosen or frozenset((p, q)) in self.state.pairs
 
-    def _same_number(self, left: Num, right: Num, node: ast.AST) -> Num:
+    def _same_number(self, left: Num, right: Num, node: core.Node) -> Num:
         types = left.operand.type, right.operand.type
         if any(t.dtype == "bool" for t in types):
             if types[0].dtype != types[1].dtype or types[0].weak != types[1].weak:
@@ -222,7 +222,7 @@ class Comparisons(Mixin):
 
     # ---- membership
 
-    def _contains(self, item: Value, container: Value, node: ast.AST) -> Value:
+    def _contains(self, item: Value, container: Value, node: core.Node) -> Value:
         if isinstance(container, ViewVal) and container.kind == "keys":
             container = DictVal(container.cell)
         if isinstance(container, DictVal):
@@ -235,7 +235,7 @@ class Comparisons(Mixin):
         if isinstance(container, Obj) and (_is_text(container) or known):
             return self._static_contains(item, container, node)
         if isinstance(container, Ref):
-            equal = self.compare(ast.Eq(), container, item, node)
+            equal = self.compare("==", container, item, node)
             return self.call_surface("numpy.any", (equal,), {}, node)
         if isinstance(container, IterVal):
             self.refuse(node, "`in` consumes a part of this iterator", "make a list of it first")
@@ -247,7 +247,7 @@ class Comparisons(Mixin):
             total = self.lazy_or(total, lambda x=other: self._equal_items(x, item, node), node)
         return total
 
-    def _static_contains(self, item: Value, container: Obj, node: ast.AST) -> Value:
+    def _static_contains(self, item: Value, container: Obj, node: core.Node) -> Value:
         if not isinstance(item, (Obj, Num)):
             self.refuse(node, f"`in` a string or bytes does not apply to {self.kind_of(item)}")
         key = self.static(item, node, "this value")

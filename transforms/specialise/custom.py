@@ -6,7 +6,6 @@ that pulls their adjoints back, specialised here, where the program's names are 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,7 @@ from ..ir.nodes import (
     targets_of,
     walk,
 )
+from ..syntax import core
 from .derived import DerivedVal, Traced
 from .patterns import Pattern, leaves_of
 from .values import (
@@ -82,7 +82,7 @@ class CustomRules(Mixin):
         """The arguments of a gradient function: the adjoint of the value, or of each of several
         values if it takes that many."""
         if isinstance(seed, TupleVal) and isinstance(pull, Closure):
-            several = pull.node.args.vararg is not None
+            several = pull.node.params.star is not None
             if several or 1 < len(self.parameter_names(pull)) == len(seed.values):
                 return seed.values
         return (seed,)
@@ -215,23 +215,23 @@ class CustomRules(Mixin):
 
     # ---- with s2s.adjoint(h) as h_bar
 
-    def run_With(self, node: ast.With) -> bool | None:
+    def run_With(self, node: core.With) -> bool | None:
         if on_tape(node):
             return self.run_tapes(node)
         if on_pause(node):
             return self.run_pause(node)
         item = node.items[0]
-        call = item.context_expr
-        assert isinstance(call, ast.Call)
-        owner = self.eval(call.func)
+        call = item.value
+        assert isinstance(call, core.Call)
+        owner = self.eval(call.function)
         if not isinstance(owner, Obj) or not hasattr(owner.value, "_s2s_adjoint"):
             self.refuse(node, "`with` is not supported here", "open resources outside the function")
-        if len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+        if len(call.args) != 1 or not isinstance(call.args[0], core.Name):
             self.refuse(call, "s2s.adjoint takes the name of a number or array",
                         "write: with s2s.adjoint(h) as h_bar:")  # fmt: skip
-        if not isinstance(item.optional_vars, ast.Name):
+        if not isinstance(item.target, core.Name):
             self.refuse(call, "the adjoint needs a name", "write: with s2s.adjoint(h) as h_bar:")
-        name, bar_name = call.args[0].id, item.optional_vars.id
+        name, bar_name = call.args[0].id, item.target.id
         value = self.eval(call.args[0])
         if not isinstance(value, (Num, Ref)) or not self._holds_floats(value):
             self.refuse(call.args[0], f"{name} is no float number or array", "name one that is")

@@ -16,7 +16,7 @@ from ..autodiff.forward import CalleeJvps, forward_function
 from ..autodiff.log_domain import unmarked
 from ..autodiff.reverse import generate_callee_vjps, reverse_function
 from ..frontend.derivative_spec import DIRECTED, Derived
-from ..frontend.source import signature
+from ..frontend.signature import signature
 from ..ir.builder import Builder
 from ..ir.errors import TypeError_
 from ..ir.nodes import (
@@ -441,8 +441,8 @@ class Derivatives(Mixin):
     def parameter_names(self, function: Value) -> list[str]:
         """The names of a function's parameters, `self` of a bound method not counted."""
         if isinstance(function, Closure):
-            a = function.node.args
-            return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
+            p = function.node.params
+            return [q.name for q in (*p.positional_only, *p.plain, *p.keyword_only)]
         if isinstance(function, Partial):
             given = dict(function.kwargs)
             names = self.parameter_names(function.function)[len(function.args) :]

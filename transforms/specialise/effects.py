@@ -8,7 +8,6 @@ effect: the kernel returns the value, and the call sets it.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import types
 from typing import Any
@@ -21,6 +20,7 @@ from ..frontend.source import Source
 from ..ir.builder import Builder
 from ..ir.nodes import Span
 from ..ir.symbolic_dims import Dim
+from ..syntax import core
 from .values import (
     UNDEFINED,
     Cell,
@@ -112,14 +112,14 @@ class Effects(Mixin):
             self.instances.add(value.cell)
         self.first_contents[value.cell] = self.state.heap[value.cell]
 
-    def allow_effect(self, cell: Cell, node: ast.AST) -> None:
+    def allow_effect(self, cell: Cell, node: core.Node) -> None:
         if cell.path and self.outer is not None:
             self.refuse(
                 node, "a recursive function may not write into a container from outside",
                 "return the value instead",
             )  # fmt: skip
 
-    def refuse_growth(self, cell: Cell, node: ast.AST) -> None:
+    def refuse_growth(self, cell: Cell, node: core.Node) -> None:
         if cell.path and not self.shared.replayed:
             self.refuse(
                 node, "changing the length of a list from outside is not supported",
@@ -128,7 +128,7 @@ class Effects(Mixin):
 
     # ---- objects
 
-    def store_on_object(self, owner: Obj, name: str, value: Value, node: ast.AST) -> None:
+    def store_on_object(self, owner: Obj, name: str, value: Value, node: core.Node) -> None:
         target = owner.value
         if not owner.path or isinstance(target, (types.ModuleType, type)):
             self.refuse(node, f"writing to an attribute of {self.kind_of(owner)} is not supported",
@@ -167,7 +167,7 @@ class Effects(Mixin):
             self.first_contents[cell] = Fields((), ())
         return self.object_cells[key][0]
 
-    def _watch(self, cell: Cell, owner: Obj, name: str, node: ast.AST) -> None:
+    def _watch(self, cell: Cell, owner: Obj, name: str, node: core.Node) -> None:
         """From now on, and on every path, the attribute is the cell's."""
         before: Value = UNDEFINED
         if hasattr(owner.value, name):
@@ -191,7 +191,7 @@ class Effects(Mixin):
         content = self.state.heap[found[0]]
         return content.values[content.keys.index(name)] if name in content.keys else None
 
-    def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: ast.AST) -> None:
+    def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: core.Node) -> None:
         """A function that stays a call reads objects and containers as they were before the whole
         program ran.  What has been set since is not passed to it."""
         for (key, name), text in looked_up.items():
@@ -266,7 +266,7 @@ class Effects(Mixin):
             return Out(len(sizes) - 1)
         return Fixed(plain)
 
-    def _concrete(self, value: Value, node: ast.AST) -> Any:
+    def _concrete(self, value: Value, node: core.Node) -> Any:
         if isinstance(value, TupleVal):
             return tuple(self._concrete(v, node) for v in value.values)
         if isinstance(value, (ListVal, DictVal)) and value.cell.path:

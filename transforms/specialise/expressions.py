@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from ..ir.record import replace
 from ..rules.declare import as_python_scalar
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import kind_of, mixed_dtypes
+from ..syntax import core
 from .values import (
     Bound,
     Cell,
@@ -48,11 +48,11 @@ from .values import (
     ZipVal,
 )
 
-BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
-    ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.Pow: "power", ast.MatMult: "matmul",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
-    ast.LShift: "left_shift", ast.RShift: "right_shift",
+BINARY: dict[str, str] = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide",
+    "//": "floor_divide", "%": "remainder", "**": "power", "@": "matmul",
+    "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
+    "<<": "left_shift", ">>": "right_shift",
 }  # fmt: skip
 PYTHON: dict[str, Any] = {
     "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
@@ -92,41 +92,44 @@ class Expressions(Mixin):
     b: Builder
     state: State
 
-    def eval(self, node: ast.expr) -> Value:
+    def eval(self, node: core.Expr) -> Value:
         method = getattr(self, f"eval_{type(node).__name__}", None)
         if method is None:
-            self.refuse(node, f"{_phrase(node)} is not supported here")
+            self.refuse(node, f"{type(node).__name__} is not supported here")
         with self.b.at(self.origin(node)):
             try:
                 return method(node)
             except Disagreement as found:
                 self.refuse_content(found, node)
 
-    def refuse_content(self, found: Disagreement, node: ast.AST) -> NoReturn:
+    def refuse_content(self, found: Disagreement, node: core.Node) -> NoReturn:
         advice = "give it the same keys or elements on every path, before the branch or loop"
         self.need_unroll(node, str(found), advice, peel=True)
 
     # ---- atoms
 
-    def eval_Constant(self, node: ast.Constant) -> Value:
+    def eval_Const(self, node: core.Const) -> Value:
         if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
             self.refuse(node, "this integer does not fit in 64 bits", "use a float")
         return self.constant(node.value)
 
-    def eval_Name(self, node: ast.Name) -> Value:
+    def eval_Name(self, node: core.Name) -> Value:
         value = self.lookup(node.id, node)
         return value
 
-    def eval_Tuple(self, node: ast.Tuple) -> Value:
-        return TupleVal(tuple(self.elements(node.elts)))
+    eval_Result = eval_Name
 
-    def eval_List(self, node: ast.List) -> Value:
-        return self.new_list(tuple(self.elements(node.elts)))
+    def eval_Refused(self, node: core.Refused) -> Value:
+        return self.refuse(node, node.message, node.advice)
 
-    def elements(self, nodes: list[ast.expr]) -> list[Value]:
+    def eval_Seq(self, node: core.Seq) -> Value:
+        items = tuple(self.elements(node.items))
+        return TupleVal(items) if node.kind == "tuple" else self.new_list(items)
+
+    def elements(self, nodes: tuple[core.Expr, ...]) -> list[Value]:
         out: list[Value] = []
         for node in nodes:
-            if isinstance(node, ast.Starred):
+            if isinstance(node, core.Star):
                 items = self.static_items(self.whole(self.eval(node.value), node))
                 if items is None:
                     self.refuse(
@@ -137,7 +140,7 @@ class Expressions(Mixin):
                 out.append(self.eval(node))
         return out
 
-    def eval_Dict(self, node: ast.Dict) -> Value:
+    def eval_Dict(self, node: core.Dict) -> Value:
         found: dict[Any, Value] = {}
         for key, value in zip(node.keys, node.values):
             if key is None:
@@ -151,44 +154,44 @@ class Expressions(Mixin):
             found.update(pairs)
         return self.new_dict(tuple(found), tuple(found.values()))
 
-    def eval_Lambda(self, node: ast.Lambda) -> Value:
-        return self.closure(node)
+    def eval_Lambda(self, node: core.Lambda) -> Value:
+        return self.closure(node.func)
 
-    def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
+    def eval_Format(self, node: core.Format) -> Value:
         return self.constant(self._text(node))
 
-    def _text(self, node: Any, value: Value | None = None) -> str:
-        """The text of an f-string or of a part of one, whose `value` may be at hand."""
-        if isinstance(node, ast.JoinedStr):  # a format is one, too
-            return "".join(self._text(v) for v in node.values)
-        if isinstance(node, ast.Constant):
-            return str(node.value)
+    def _text(self, node: core.Format) -> str:
+        """The text of an f-string, whose fields are known while compiling."""
+        return "".join(p if isinstance(p, str) else self.field_text(p) for p in node.parts)
+
+    def field_text(self, node: core.Field, value: Value | None = None) -> str:
+        """The text of a field of an f-string, whose `value` may be at hand."""
         value = self.eval(node.value) if value is None else value
         plain = self.static(value, node, "a formatted value")
-        convert = {"s": str, "r": repr, "a": ascii}.get(chr(max(node.conversion, 0)))
-        spec = self._text(node.format_spec) if node.format_spec else ""
+        convert = {"s": str, "r": repr, "a": ascii}.get(node.conversion or "")
+        spec = self._text(node.spec) if node.spec else ""
         with self.python_errors(node):
             return format(convert(plain) if convert else plain, spec)
 
-    def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
+    def eval_Bind(self, node: core.Bind) -> Value:
         value = self.eval(node.value)
         self.bind(node.target, value, node)
         return self.state.env[node.target.id]
 
-    def eval_Slice(self, node: ast.Slice) -> Value:
-        parts = [None if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
+    def eval_Slice(self, node: core.Slice) -> Value:
+        parts = [None if p is None else self.eval(p) for p in (node.start, node.stop, node.step)]
         return SliceVal(*(None if isinstance(p, Obj) and p.value is None else p for p in parts))
 
-    def eval_Starred(self, node: ast.Starred) -> Value:
+    def eval_Star(self, node: core.Star) -> Value:
         return self.refuse(node, "`*` is not supported here")
 
     # ---- operators
 
-    def eval_BinOp(self, node: ast.BinOp) -> Value:
+    def eval_Binary(self, node: core.Binary) -> Value:
         left, right = self.eval(node.left), self.eval(node.right)
-        return self.binary(BINARY[type(node.op)], left, right, node)
+        return self.binary(BINARY[node.op], left, right, node)
 
-    def binary(self, name: str, left: Value, right: Value, node: ast.AST) -> Value:
+    def binary(self, name: str, left: Value, right: Value, node: core.Node) -> Value:
         if isinstance(left, Num) and isinstance(right, Num):
             folded = self._fold_binary(name, left, right, node)
             if folded is not None:
@@ -200,7 +203,7 @@ class Expressions(Mixin):
             return self.operate(name, left, right, node=node)
         return self._structural_binary(name, left, right, node)
 
-    def _fold_binary(self, name: str, left: Num, right: Num, node: ast.AST) -> Value | None:
+    def _fold_binary(self, name: str, left: Num, right: Num, node: core.Node) -> Value | None:
         """Arithmetic on what is known is done now.  Constants vanish; named values keep
         their operation, so that the emitted code still reads as the user's."""
         if left.known is None or right.known is None or name not in PYTHON:
@@ -232,7 +235,7 @@ class Expressions(Mixin):
         result = self.b.emit(name, left.operand, right.operand)
         return Num(result.operand, (value,))
 
-    def operate(self, name: str, *operands: Num | Ref, node: ast.AST) -> Value:
+    def operate(self, name: str, *operands: Num | Ref, node: core.Node) -> Value:
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
@@ -245,7 +248,7 @@ class Expressions(Mixin):
                 result = self.wrap(self.b.emit(name, *syms))
         return self.tensor_of(result, *operands)
 
-    def _operate_mixed(self, name: str, syms: list[Any], node: ast.AST) -> Value:
+    def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer
         on others: both mean the same, or what they disagree on raises at run time."""
         strong, weak = mixed_dtypes(name, [s.type for s in syms])
@@ -268,7 +271,7 @@ class Expressions(Mixin):
         self.state.heap[cell] = Growing(self.b.emit("list_unstack", array).operand)
         return ListVal(cell)
 
-    def _structural_binary(self, name: str, left: Value, right: Value, node: ast.AST) -> Value:
+    def _structural_binary(self, name: str, left: Value, right: Value, node: core.Node) -> Value:
         if name == "add" and isinstance(left, TupleVal) and isinstance(right, TupleVal):
             return TupleVal(left.values + right.values)
         if name == "add" and isinstance(left, ListVal) and isinstance(right, ListVal):
@@ -321,13 +324,13 @@ class Expressions(Mixin):
             "an array of its elements is np.array(...)" if sequence else "",
         )
 
-    def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def eval_Unary(self, node: core.Unary) -> Value:
         value = self.eval(node.operand)
-        if isinstance(node.op, ast.Not):
+        if node.op == "not":
             return self.not_(value, node)
         if not isinstance(value, (Num, Ref)):
-            special = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
-            result = self.call_special(value, special[type(node.op)], (), node)
+            special = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+            result = self.call_special(value, special[node.op], (), node)
             if result is not None:
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
@@ -335,20 +338,20 @@ class Expressions(Mixin):
         if known is not None and isinstance(value, Num) and _is_python(value.type):
             x = known[0]
             with self.python_errors(node):
-                if isinstance(node.op, ast.Invert):
+                if node.op == "~":
                     return self.constant(~int(x) if isinstance(x, bool) else ~x)
-                return self.constant(-x if isinstance(node.op, ast.USub) else +x)
-        if isinstance(node.op, ast.UAdd):
+                return self.constant(-x if node.op == "-" else +x)
+        if node.op == "+":
             if isinstance(value, Num) and value.operand.type.dtype != "bool":
                 return value
             return self.operate("positive", value, node=node)
-        name = "negative" if isinstance(node.op, ast.USub) else "invert"
+        name = "negative" if node.op == "-" else "invert"
         type_ = value.operand.type if isinstance(value, Num) else None
         if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
             value = self.wrap(self.b.emit("cast", self.sym(value), dtype="int64", weak=True))
         return self.operate(name, value, node=node)
 
-    def not_(self, value: Value, node: ast.AST) -> Num:
+    def not_(self, value: Value, node: core.Node) -> Num:
         cond = self.truth(value, node)
         if cond.known is not None:
             return self.constant(not cond.known[0])
@@ -360,7 +363,7 @@ class Expressions(Mixin):
 
     # ---- truth
 
-    def truth(self, value: Value, node: ast.AST) -> Num:
+    def truth(self, value: Value, node: core.Node) -> Num:
         """`bool(value)`, as a bool number."""
         if isinstance(value, Num):
             if value.known is not None:
@@ -399,36 +402,38 @@ class Expressions(Mixin):
             )
         return self.constant(True)
 
-    def eval_BoolOp(self, node: ast.BoolOp) -> Value:
-        combine = self.lazy_and if isinstance(node.op, ast.And) else self.lazy_or
+    def eval_Bool(self, node: core.Bool) -> Value:
+        combine = self.lazy_and if node.op == "and" else self.lazy_or
         value = self.eval(node.values[0])
         for other in node.values[1:]:
             value = combine(value, lambda other=other: self.eval(other), node)
         return value
 
-    def condition(self, node: ast.expr) -> Num:
+    def condition(self, node: core.Expr) -> Num:
         """A test, of which only the truth matters: `if stack and stack[-1] > x`."""
-        if not isinstance(node, ast.BoolOp):
+        if not isinstance(node, core.Bool):
             return self.truth(self.eval(node), node)
-        combine = self.lazy_and if isinstance(node.op, ast.And) else self.lazy_or
+        combine = self.lazy_and if node.op == "and" else self.lazy_or
         value = self.condition(node.values[0])
         for other in node.values[1:]:
             value = combine(value, lambda other=other: self.condition(other), node)
         return value
 
-    def lazy_and(self, left: Value, right: Any, node: ast.AST) -> Value:
+    def lazy_and(self, left: Value, right: Any, node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return right() if cond.known[0] else left
         return self._short_circuit(cond, left, right, "logical_and", node)
 
-    def lazy_or(self, left: Value, right: Any, node: ast.AST) -> Value:
+    def lazy_or(self, left: Value, right: Any, node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return left if cond.known[0] else right()
         return self._short_circuit(cond, left, right, "logical_or", node)
 
-    def _short_circuit(self, cond: Num, left: Value, right: Any, name: str, node: ast.AST) -> Value:
+    def _short_circuit(
+        self, cond: Num, left: Value, right: Any, name: str, node: core.Node
+    ) -> Value:
         """A right side that cannot fail, costs nothing and has no effect is simply evaluated;
         otherwise it runs only where Python would run it."""
         attempt = self.checkpoint()
@@ -450,13 +455,13 @@ class Expressions(Mixin):
             return self.choose(cond, right, lambda: left, node)
         return self.choose(cond, lambda: left, right, node)
 
-    def eval_IfExp(self, node: ast.IfExp) -> Value:
+    def eval_Choose(self, node: core.Choose) -> Value:
         cond = self.truth(self.eval(node.test), node.test)
         if cond.known is not None:
             return self.eval(node.body if cond.known[0] else node.orelse)
         return self.choose(cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse), node)
 
-    def choose(self, cond: Num, then: Any, orelse: Any, node: ast.AST) -> Value:
+    def choose(self, cond: Num, then: Any, orelse: Any, node: core.Node) -> Value:
         """The value of whichever side runs."""
         slot = "<value>"
         saved = self.state.env.get(slot)
@@ -479,15 +484,15 @@ class Expressions(Mixin):
 
     # ---- comprehensions
 
-    def eval_ListComp(self, node: ast.ListComp) -> Value:
-        return self.comprehension(node)
+    def eval_Comp(self, node: core.Comp) -> Value:
+        if node.kind == "generator":
+            return self.generator(node)
+        return self.comprehension(node) if node.kind == "list" else self._dict_of(node)
 
-    def eval_DictComp(self, node: ast.DictComp) -> Value:
-        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-        lists = ast.copy_location(ast.ListComp(pair, node.generators), node)
+    def _dict_of(self, node: core.Comp) -> Value:
         why = "a dict needs keys that are known while compiling"
         try:
-            items = self.static_items(self.comprehension(lists))
+            items = self.static_items(self.comprehension(node))
         except NeedUnroll:
             items = None
         if items is None:
@@ -543,7 +548,7 @@ class Expressions(Mixin):
             ]
         return None
 
-    def dict_key(self, value: Value, node: ast.AST) -> Any:
+    def dict_key(self, value: Value, node: core.Node) -> Any:
         """A key of a dict, which is known and can be hashed."""
         if isinstance(value, (ListVal, DictVal, Ref)):
             unhashable = f"unhashable type: {self.class_of(value).__name__!r}"
@@ -553,7 +558,7 @@ class Expressions(Mixin):
             hash(key)
         return key
 
-    def static(self, value: Value, node: ast.AST, what: str) -> Any:
+    def static(self, value: Value, node: core.Node, what: str) -> Any:
         """The Python value behind something that must be known while compiling."""
         if isinstance(value, Obj):
             return value.value
@@ -606,7 +611,3 @@ def _harmless(stmt: Any) -> bool:
     if stmt.op.name in ("floor_divide", "remainder", "power", "left_shift", "right_shift"):
         return stmt.target.type.dtype.startswith("float")
     return rule.kind == "elementwise"
-
-
-def _phrase(node: ast.AST) -> str:
-    return f"`{type(node).__name__}` syntax"

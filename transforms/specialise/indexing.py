@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from ..ir.builder import Builder
@@ -10,6 +9,7 @@ from ..ir.nodes import Const, Operand, Record
 from ..rules.dtypes import SUPPORTED
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import is_inexact, is_weak
+from ..syntax import core
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 
@@ -25,7 +25,7 @@ class Indexing(Mixin):
     b: Builder
     state: State
 
-    def index_items(self, ref: Ref, index: Value, node: ast.AST) -> tuple[Any, ...]:
+    def index_items(self, ref: Ref, index: Value, node: core.Node) -> tuple[Any, ...]:
         """One item per axis or new axis, with operands in place; an ellipsis is expanded."""
         parts = list(index.values) if isinstance(index, TupleVal) else [index]
         items: list[Any] = []
@@ -52,7 +52,7 @@ class Indexing(Mixin):
         at = len(items) if ellipsis is None else ellipsis
         return tuple(items[:at] + [("all",)] * (ndim - used) + items[at:])
 
-    def _item(self, part: Value, node: ast.AST) -> Any:
+    def _item(self, part: Value, node: core.Node) -> Any:
         if isinstance(part, Num):
             dtype = part.operand.type.dtype
             if dtype == "bool":
@@ -98,7 +98,7 @@ class Indexing(Mixin):
             return ("array", self.read(part))
         return self.refuse(node, f"{self.kind_of(part)} cannot be used as an index")
 
-    def slice_bound(self, value: Value, node: ast.AST) -> Operand:
+    def slice_bound(self, value: Value, node: core.Node) -> Operand:
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
@@ -109,7 +109,7 @@ class Indexing(Mixin):
             )
         return value.operand
 
-    def refuse_joined_float(self, value: Value, node: ast.AST) -> None:
+    def refuse_joined_float(self, value: Value, node: core.Node) -> None:
         """Refuses a float where an integer must stand, if it may be an integer in Python: one on
         some paths that is a float on others, or computed from such a number."""
         if isinstance(value, Num) and self._may_be_integer(value.operand):
@@ -126,7 +126,7 @@ class Indexing(Mixin):
             return all(param.name != operand.name for param in self.params)
         return op.name in _KEEPING_INTEGERS and all(map(self._may_be_integer, op.args))
 
-    def must_be_index(self, value: Value, what: str, node: ast.AST) -> None:
+    def must_be_index(self, value: Value, what: str, node: core.Node) -> None:
         """Raises what Python raises where a float stands for a position in a list or tuple."""
         if isinstance(value, Num) and is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
@@ -134,7 +134,7 @@ class Indexing(Mixin):
             text = f"{what} indices must be integers or slices, not {kind}"
             raise self.located(TypeError(text), node)
 
-    def index_value(self, ref: Ref, items: tuple[Any, ...], node: ast.AST) -> Value:
+    def index_value(self, ref: Ref, items: tuple[Any, ...], node: core.Node) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
         plain = plain_items(items)
         if is_basic(items) and not all(i[0] == "int" for i in items):
@@ -146,7 +146,7 @@ class Indexing(Mixin):
             result = self.apply_step(self.sym(ref), ("index", plain))
         return self.tensor_of(self.wrap(result), ref)
 
-    def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: ast.AST) -> None:
+    def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: core.Node) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
             dtype = self.ref_type(ref).dtype
@@ -163,7 +163,7 @@ class Indexing(Mixin):
         with self.guarding(node):
             self.write(ref, (("index", plain_items(items)),), self.sym(value), node)
 
-    def as_array(self, value: Value, node: ast.AST) -> Ref:
+    def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
             args = [value.start, value.stop, value.step]
             return self.call_surface("numpy.arange", args, {}, node)
@@ -171,7 +171,7 @@ class Indexing(Mixin):
 
     # ---- records
 
-    def record_field(self, rec: Rec, name: str, node: ast.AST) -> Value:
+    def record_field(self, rec: Rec, name: str, node: core.Node) -> Value:
         assert isinstance(rec.operand.type, Record)
         if name == "shape":
             sizes = range(rec.operand.type.ndim)
@@ -189,7 +189,7 @@ class Indexing(Mixin):
                         "pass its values as an array of their own")  # fmt: skip
         return self.wrap(self.b.emit("field", rec.operand, name=name))
 
-    def record_index(self, rec: Rec, index: Value, node: ast.AST) -> Value:
+    def record_index(self, rec: Rec, index: Value, node: core.Node) -> Value:
         if isinstance(index, Obj) and isinstance(index.value, str):
             return self.record_field(rec, index.value, node)
         if isinstance(index, Num):

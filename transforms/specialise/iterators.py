@@ -8,7 +8,6 @@ told from computing it element by element, the program is refused.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,6 +16,9 @@ from ..ir.builder import Builder
 from ..ir.nodes import Assign, Block, For, If, Op, Raise, While, walk
 from ..ir.op_registry import RULES
 from ..ir.record import replace
+from ..syntax import core
+from ..syntax.names import names_in
+from ..syntax.traverse import walk as walk_syntax
 from .scopes import targets_of
 from .values import (
     Cell,
@@ -79,8 +81,8 @@ class Iterators(Mixin):
             return replace(source, first=self._begun(source.first))
         return source
 
-    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        first = self.eval(node.generators[0].iter)
+    def generator(self, node: core.Comp) -> Value:
+        first = self.eval(node.clauses[0].over)
         source = GeneratorVal(node, self.frame, first)
         return self.iterator(source, type(_ for _ in ()))
 
@@ -169,22 +171,23 @@ class Iterators(Mixin):
     def _generated(self, value: GeneratorVal, node: Any) -> Value:
         if value.frame is self.frame:
             return self.comprehension(value.node, value.first)
-        if any(isinstance(n, ast.NamedExpr) for n in ast.walk(value.node)):
+        if any(isinstance(n, core.Bind) for n in walk_syntax(value.node)):
             text = "a generator that binds names of its function is consumed in another"
             self.refuse(node, text, ADVICE)
         # Its body is a function of its first iterable, which sees the names of its frame.
-        first, *others = value.node.generators
-        over = ast.copy_location(ast.Name("s2s_first_iterable", ast.Load()), first.iter)
-        generators = [ast.comprehension(first.target, over, first.ifs, first.is_async), *others]
-        body = ast.copy_location(ast.ListComp(value.node.elt, generators), value.node)
-        given = ast.arguments([], [ast.arg("s2s_first_iterable")], None, [], [], None, [])
-        function = ast.copy_location(ast.Lambda(given, body), value.node)
+        node_, name = value.node, "s2s_first_iterable"
+        first, *others = node_.clauses
+        over = replace(first, over=core.Name(first.over.at, name))
+        body = replace(node_, kind="list", clauses=(over, *others))
+        params = core.Params(node_.at, plain=(core.Param(node_.at, name),))
+        returned = (core.Return(node_.at, body),)
+        function = core.Func(node_.at, "<lambda>", params, returned, True)
         return self.call_closure(Closure(function, value.frame), (value.first,), {}, node)
 
     def _mapped(self, value: MapVal, node: Any) -> Value:
         source = self.opened(ZipVal(value.inners), node)
-        made = self.fresh_name(f"mapped_L{node.lineno}")
-        element = self.fresh_name(f"element_L{node.lineno}")
+        made = self.fresh_name(f"mapped_L{node.line}")
+        element = self.fresh_name(f"element_L{node.line}")
         while made in self.state.env or element in self.state.env:  # a map in this one
             made, element = f"{made}_", f"{element}_"
         self.state.env[made] = self.new_list((), made)
@@ -202,7 +205,7 @@ class Iterators(Mixin):
                 return keep(values[0]) if kept.known[0] else False
             return self.if_(kept, lambda: keep(values[0]), lambda: False)
 
-        target = ast.copy_location(ast.Name(element, ast.Store()), node)
+        target = core.Name(node.at, element)
         self.for_each(target, source, body, None, node)
         return self.usable(self.state.env.pop(made), node)
 
@@ -329,7 +332,7 @@ class Iterators(Mixin):
         if not isinstance(source, GeneratorVal) or source.frame is not self.frame:
             text = "what this iterator computes has effects, or may fail, after the first element"
             self.refuse(node, text, "use a plain loop, or a list: `list(...)`")
-        flag = f"<found L{node.lineno}>"
+        flag = f"<found L{node.line}>"
         self.state.env[flag] = self.constant(False)
 
         def look(item: Value) -> None:
@@ -514,12 +517,10 @@ def _has(value: Value, kinds: Any) -> bool:
     return bool(_parts(value, kinds))
 
 
-def _loaded(node: Any) -> list[str]:
+def _loaded(node: core.Comp | core.Func) -> list[str]:
     """The names that a comprehension or a function reads, but for its own variables."""
-    own = targets_of(node) if hasattr(node, "generators") else {a.arg for a in _parameters(node)}
-    names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-    return sorted(set(names) - own)
-
-
-def _parameters(node: Any) -> list[ast.arg]:
-    return [n for n in ast.walk(node.args) if isinstance(n, ast.arg)]
+    if isinstance(node, core.Comp):
+        own = targets_of(node)
+    else:
+        own = {p.name for p in node.params.all()}
+    return sorted({*names_in(node)} - own)

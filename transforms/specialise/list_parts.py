@@ -3,10 +3,10 @@ more or less."""
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from ..ir.builder import Builder, Sym
+from ..syntax import core
 from .values import Growing, ListVal, Mixin, Num, Obj, RangeVal, SliceVal, State, Value
 
 
@@ -86,7 +86,7 @@ class ListParts(Mixin):
             empty = self.b.emit("list_new", type=content.operand.type)
             self.state.heap[made.cell] = Growing(empty.operand)
         self.state.env[name] = made
-        index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
+        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
             position = self.state.env.pop(index.id)

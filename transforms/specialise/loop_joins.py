@@ -7,7 +7,6 @@ iteration.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..ir.builder import OPEN, Builder, const
 from ..ir.nodes import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
 from ..ir.record import field, record, replace
 from ..rules.promotion import join_conflict, join_types
+from ..syntax import core
 from .joins import joined_tensor
 from .values import (
     UNDEFINED,
@@ -79,7 +79,7 @@ class LoopJoins(Mixin):
     loop_depth: int = 0
     voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
 
-    def loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
+    def loop(self, run: Callable[[], Any], node: core.Node) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
         returns whether it always fails, and whatever else the caller needs; the state
         afterwards is that after the loop."""
@@ -95,7 +95,7 @@ class LoopJoins(Mixin):
         finally:
             self.loop_depth -= 1
 
-    def _loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
+    def _loop(self, run: Callable[[], Any], node: core.Node) -> tuple[Block, list[Carried], Any]:
         entry, outer = self.state, self.b.block
         length = len(outer)
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()

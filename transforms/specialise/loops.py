@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,10 +13,12 @@ from ..ir.index_bounds import add_index_bounds
 from ..ir.nodes import For, Operand, Scalar, Var, While
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim
+from ..syntax import core
+from ..syntax.names import names_in
 from .expressions import NeedUnroll
 from .iterators import END, EXHAUSTED, Cursor, LengthChanges
 from .peel import LONGEST, SHORT
-from .scopes import makes_functions, names_in, renamed, targets_of
+from .scopes import makes_functions, renamed, targets_of
 from .values import (
     Cell,
     CheckpointedVal,
@@ -64,13 +65,13 @@ class Loops(Mixin):
     run_over: list[Cell]  # the lists that run-time loops run over
 
     def run_For(self, node: Any) -> bool:
-        iterable = self.eval(node.iter)
+        iterable = self.eval(node.over)
         return self.for_each(
             node.target, iterable, lambda: self.run(node.body, True), node.until, node
         )
 
     def for_each(
-        self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
         iterable = self.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
@@ -88,7 +89,7 @@ class Loops(Mixin):
     @contextmanager
     def holding(self, iterable: Value, node: Any) -> Iterator[None]:
         """A loop holds on to what it runs over, even if the user's name moves on."""
-        held = f"<over L{node.lineno}>"
+        held = f"<over L{node.line}>"
         while held in self.state.env:
             held += "'"
         self.state.env[held] = iterable
@@ -98,7 +99,7 @@ class Loops(Mixin):
             self.state.env.pop(held, None)
 
     def _run_time_loop(
-        self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
         def looped() -> bool:
             if isinstance(iterable, RangeVal):
@@ -145,17 +146,17 @@ class Loops(Mixin):
         return [iterable.cell] if isinstance(iterable, ListVal) else []
 
     def _live_loop(
-        self, target: ast.expr, cell: Cell, body: Any, until: str | None, node: Any
+        self, target: core.Expr, cell: Cell, body: Any, until: str | None, node: Any
     ) -> bool:
         """A loop over a list that it makes longer or shorter."""
-        place = f"<place L{node.lineno}>"
+        place = f"<place L{node.line}>"
         while place in self.state.env:
             place += "'"
         self.state.env[place] = self.constant(0)
 
         def test() -> Num:
             count = self.call_len((ListVal(cell),), {}, node)
-            return self.compare(ast.Lt(), self.state.env[place], count, node)
+            return self.compare("<", self.state.env[place], count, node)
 
         def inner() -> bool:
             position = self.state.env[place]
@@ -204,7 +205,7 @@ class Loops(Mixin):
         return elem is not None
 
     def _peeled(
-        self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any
+        self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: Any
     ) -> bool:
         def first() -> bool:
             self.bind(target, stream.element(self.constant(0)), node)
@@ -213,12 +214,12 @@ class Loops(Mixin):
         def rest() -> bool:
             return self._stream_loop(target, stream, body, until, node, 1)
 
-        some = self.compare(ast.Gt(), stream.count, self.constant(0), node)
+        some = self.compare(">", stream.count, self.constant(0), node)
         return self.first_and_rest(some, first, rest, until, node)
 
     def _unrolled(
         self,
-        target: ast.expr,
+        target: core.Expr,
         cursor: Cursor,
         body: Any,
         until: str | None,
@@ -257,11 +258,11 @@ class Loops(Mixin):
                 return False
 
     def _range_loop(
-        self, target: ast.expr, r: RangeVal, body: Any, until: str | None, node: Any
+        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: Any
     ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
-        hint = target.id if isinstance(target, ast.Name) else "k"
+        hint = target.id if isinstance(target, core.Name) else "k"
         made: dict[str, Any] = {}
 
         def once() -> tuple[bool, Operand | None]:
@@ -269,7 +270,7 @@ class Loops(Mixin):
             index = Var(
                 name,
                 Scalar("int64", True, Dim.of(name)),
-                hint if isinstance(target, ast.Name) else "",
+                hint if isinstance(target, core.Name) else "",
             )
             made["index"] = index
             add_index_bounds(self.b.facts, index, start, stop, step)
@@ -279,7 +280,7 @@ class Loops(Mixin):
             return False, self._until(until, node)
 
         block, carried, flag = self.loop(once, node)
-        trips = self.b.var(Scalar("int64", value=None), f"trips_L{getattr(node, 'lineno', 0)}")
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             For(
                 made["index"], start, stop, step, block, carried, flag, None, r.reverse, trips,
@@ -298,14 +299,14 @@ class Loops(Mixin):
 
     def _stream_loop(
         self,
-        target: ast.expr,
+        target: core.Expr,
         stream: Stream,
         body: Any,
         until: str | None,
         node: Any,
         start: int = 0,
     ) -> bool:
-        index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
+        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
 
         def inner() -> bool:
             # The position is not a name of the user's: it is gone before anyone sees it.
@@ -358,7 +359,7 @@ class Loops(Mixin):
             values = tuple(items)
             return Stream(self.constant(len(values)), lambda k: self._pick(values, k, None, node))
         raise self.refusal(
-            getattr(node, "iter", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
+            getattr(node, "over", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
         )
 
     def _counted(self, array: Ref) -> RangeVal | None:
@@ -486,7 +487,7 @@ class Loops(Mixin):
             return False
         if cond.known is not None and flag is None:
             self.refuse(node, "this loop never ends", "add a `break` or a condition")
-        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.lineno}")
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             While(made["test"], cond.operand, block, carried, flag, trips,
                   self.b.names.fresh("loop"), origin)
@@ -499,7 +500,7 @@ class Loops(Mixin):
         """A loop whose test has effects, those of the test that fails included: the test is a part
         of the body, which ends the loop."""
         origin = self.b.origin
-        failed = f"<failed L{node.lineno}>"
+        failed = f"<failed L{node.line}>"
         self.state.env[failed] = self.constant(False)
 
         def fails() -> bool:
@@ -523,7 +524,7 @@ class Loops(Mixin):
         if flag is None:
             self.refuse(node, "this loop never ends", "add a `break` or a condition")
         self.state.env.pop(failed, None)
-        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.lineno}")
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         label = self.b.names.fresh("loop")
         self.b.block.append(
             While([], self.constant(True).operand, block, carried, flag, trips, label, origin)
@@ -539,10 +540,10 @@ class Loops(Mixin):
         while name in self.state.env:  # a comprehension inside this one
             name += "_"
         self.state.env[name] = self.new_list((), name)
-        first = self.eval(node.generators[0].iter) if first is None else first
+        first = self.eval(node.clauses[0].over) if first is None else first
 
         def append(value: Value) -> None:
-            self.call_method(self.state.env[name], "append", (value,), {}, node.elt)
+            self.call_method(self.state.env[name], "append", (value,), {}, node.element)
 
         self.generate(node, first, append)
         return self.usable(self.state.env.pop(name), node)
@@ -561,30 +562,28 @@ class Loops(Mixin):
         hidden = {n: self.state.env.pop(n) for n in targets if n in self.state.env}
 
         def level(depth: int) -> bool:
-            if depth == len(node.generators):
-                value = self.eval(node.elt)
+            if depth == len(node.clauses):
+                value = self.eval(node.element)
                 action(value)
                 read_later.append(kept and self._reads_later(value))
                 return False
-            generator = node.generators[depth]
-            if generator.is_async:
-                self.refuse(node, "async comprehensions are not supported")
+            clause = node.clauses[depth]
 
             def body() -> bool:
                 cond = self.constant(True)
-                for test in generator.ifs:
+                for test in clause.tests:
                     cond = self.lazy_and(cond, lambda test=test: self.condition(test), test)
                 if cond.known is not None:
                     ended = level(depth + 1) if cond.known[0] else False
                 else:
                     ended = self.if_(cond, lambda: level(depth + 1), lambda: False)
                 if kept and not any(read_later):
-                    for target in names_in(generator.target):
+                    for target in names_in(clause.target):
                         self.state.env.pop(target, None)
                 return ended
 
-            over = first if depth == 0 else self.eval(generator.iter)
-            return self.for_each(generator.target, over, body, until, node)
+            over = first if depth == 0 else self.eval(clause.over)
+            return self.for_each(clause.target, over, body, until, node)
 
         level(0)
         for target in () if any(read_later) else targets:
@@ -600,7 +599,7 @@ class Loops(Mixin):
             return any(map(self._reads_later, value.values))
         return not isinstance(value, (Num, Ref, Rec, Obj))
 
-    def usable(self, value: Value, node: ast.AST) -> Value:
+    def usable(self, value: Value, node: core.Node) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
             self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import types
 from typing import Any
@@ -136,7 +135,7 @@ class Methods(Mixin):
             return self._growing_method(cell, content, name, args, node)
         values = list(content.values)
         if name in ("index", "count") and len(args) == 1:
-            equal = [self.compare(ast.Eq(), v, args[0], node) for v in values]
+            equal = [self.compare("==", v, args[0], node) for v in values]
             found = [self.static(e, node, "whether two elements are equal") for e in equal]
             if name == "index" and True not in found:
                 self.no_element("the value is not in the list", "ValueError")

@@ -3,7 +3,6 @@ index tuples, `np.r_`, and functions that are programs of the library."""
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import itertools
@@ -21,6 +20,7 @@ from ..rules.axes_and_sizes import require_equal, size_of
 from ..rules.integer_arguments import as_integers, integer_parameters
 from ..rules.library import LIBRARY, scans
 from ..rules.promotion import join_dtypes
+from ..syntax import core
 from .values import (
     Bound,
     LibraryVal,
@@ -315,7 +315,7 @@ class NumpyCalls(Mixin):
 
     # ---- np.r_, np.c_, np.mgrid and np.ogrid
 
-    def grid_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
+    def grid_by_index(self, owner: Any, index: Value, node: core.Node) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         ranges = [self._range_array(p, node) for p in parts if isinstance(p, SliceVal)]
         if len(ranges) != len(parts):
@@ -328,7 +328,7 @@ class NumpyCalls(Mixin):
             return self.call_surface("numpy.stack", (grids,), {}, node)
         return TupleVal(tuple(self.static_items(grids)))
 
-    def joined_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
+    def joined_by_index(self, owner: Any, index: Value, node: core.Node) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         arrays = [self._range_array(p, node) if isinstance(p, SliceVal) else p for p in parts]
         arrays = self._of_one_dtype(arrays)
@@ -347,7 +347,7 @@ class NumpyCalls(Mixin):
             for v, x in zip(values, operands)
         ]
 
-    def _range_array(self, part: SliceVal, node: ast.AST) -> Value:
+    def _range_array(self, part: SliceVal, node: core.Node) -> Value:
         zero, one = self.constant(0), self.constant(1)
         bounds = [part.start or zero, part.stop, part.step or one]
         if not all(isinstance(p, Num) for p in bounds):

@@ -7,7 +7,6 @@ a guard, containers are taken apart, and everything else is looked at as a stati
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dataclasses
 import functools
@@ -43,6 +42,7 @@ from ..frontend.pytree import (
 from ..ir.builder import Builder, const
 from ..ir.errors import UnsupportedError
 from ..ir.nodes import Var
+from ..syntax import core
 from .outline import Lifted
 from .values import (
     Cell,
@@ -78,7 +78,7 @@ class Objects(Mixin):
     runtime_ints: frozenset[Path]
     given_ints: dict[str, int]  # the integers at hand, by the parameters that hold them
     frame: Any
-    reading: ast.AST | None  # the name being looked up
+    reading: core.Node | None  # the name being looked up
     # attributes (object, name) and containers (object, None) that were read, by identity
     looked_up: dict[tuple[int, str | None], str]
 
@@ -255,24 +255,23 @@ class Objects(Mixin):
 
     # ---- look-up
 
-    def lookup(self, name: str, node: ast.AST) -> Value:
+    def lookup(self, name: str, node: core.Node) -> Value:
         self.reading = node
         value = self.find(name)
         if isinstance(value, Undefined):
             self.b.check(False, "UnboundLocalError", _unbound(name))
             raise Ended
-        if value is None and hasattr(node, "always"):
+        if value is None and isinstance(node, core.Result):
             return Obj(None)  # a function's result that no path binds
         if value is None:
             raise self.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
             self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
         if isinstance(value, Maybe):
-            always = getattr(node, "always", None)  # known of a function's result
-            if always is None:
+            if not isinstance(node, core.Result):
                 self.b.check(self.b.sym(value.flag), "UnboundLocalError", _unbound(name))
-            elif not always:
-                called = getattr(self.frame.node, "name", "the function")
+            elif not node.always:
+                called = self.frame.node.name
                 message = f"{called} ended without a return, so its result is None"
                 self.b.check(self.b.sym(value.flag), "TypeError", message)
             self.state.env[name] = value.value
@@ -389,7 +388,7 @@ class Objects(Mixin):
         path = path if found is cls else otherwise
         return self.lift(cls, path or self.held(cls))
 
-    def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
+    def attribute_of(self, owner: Obj, name: str, node: core.Node) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
         self.looked_up[id(target), name] = path_text((*owner.path, (".", name)))
@@ -471,7 +470,7 @@ class Objects(Mixin):
             self.shared.loose = True
         return self.constant(value)
 
-    def _bound_attribute(self, value: Value, name: str, node: ast.AST) -> Value:
+    def _bound_attribute(self, value: Value, name: str, node: core.Node) -> Value:
         if isinstance(value, Undefined):
             raise self.located(AttributeError(f"there is no attribute {name!r} yet"), node)
         return value

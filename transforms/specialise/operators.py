@@ -6,7 +6,6 @@ what it computes is differentiated, and is never decided by the object's state o
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 import types
@@ -16,10 +15,10 @@ from ..ir.builder import BINARY
 from .values import DictVal, InstanceVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 STEMS = {op: stem for stem, op in BINARY.items()}
-COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
-    ast.Eq: ("__eq__", "__eq__"), ast.NotEq: ("__ne__", "__ne__"),
-    ast.Lt: ("__lt__", "__gt__"), ast.Gt: ("__gt__", "__lt__"),
-    ast.LtE: ("__le__", "__ge__"), ast.GtE: ("__ge__", "__le__"),
+COMPARISONS: dict[str, tuple[str, str]] = {
+    "==": ("__eq__", "__eq__"), "!=": ("__ne__", "__ne__"),
+    "<": ("__lt__", "__gt__"), ">": ("__gt__", "__lt__"),
+    "<=": ("__le__", "__ge__"), ">=": ("__ge__", "__le__"),
 }  # fmt: skip
 
 
@@ -92,8 +91,8 @@ class Operators(Mixin):
         refuses = getattr(cls, "__array_ufunc__", self) is None
         return refuses or getattr(cls, "__array_priority__", 0) > 0
 
-    def special_compare(self, op: ast.cmpop, left: Value, right: Value, node: Any) -> Value | None:
-        own, reflected = COMPARISONS[type(op)]
+    def special_compare(self, op: str, left: Value, right: Value, node: Any) -> Value | None:
+        own, reflected = COMPARISONS[op]
         if self._overrides(right, left, reflected):
             result = self.call_special(right, reflected, (left,), node)
             if result is not None:
@@ -101,8 +100,8 @@ class Operators(Mixin):
         result = self.call_special(left, own, (right,), node)
         if result is None and not isinstance(left, Ref):
             result = self.call_special(right, reflected, (left,), node)
-        if result is None and isinstance(op, ast.NotEq):
-            equal = self.special_compare(ast.Eq(), left, right, node)
+        if result is None and op == "!=":
+            equal = self.special_compare("==", left, right, node)
             result = None if equal is None else self.not_(equal, node)
         return result
 
@@ -131,7 +130,7 @@ class Operators(Mixin):
             p, others = self.state.heap[left.cell], self.state.heap[right.cell].values
         else:
             return None
-        return self.compare(ast.Eq(), TupleVal(p.values), TupleVal(others), node)
+        return self.compare("==", TupleVal(p.values), TupleVal(others), node)
 
 
 def _made_by_library(function: types.FunctionType) -> bool:

@@ -14,7 +14,6 @@ way and passes on.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -45,6 +44,8 @@ from ..ir.nodes import (
 )
 from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim
+from ..syntax import core
+from ..syntax.traverse import returns_of
 from .expressions import NeedUnroll
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value
@@ -86,7 +87,8 @@ class Callee:
 
     @property
     def name(self) -> str:
-        return getattr(self.source.node, "name", "function")
+        node = self.source.node
+        return "function" if node.is_lambda else node.name
 
 
 @record(frozen=True)
@@ -174,7 +176,7 @@ class Shared:
     # the path by which each function was reached first, and its source
     paths: dict[Any, Path] = field(default_factory=dict)
     sources: dict[Any, Source] = field(default_factory=dict)
-    desugared: dict[Any, list[ast.stmt]] = field(default_factory=dict)
+    desugared: dict[Any, core.Block] = field(default_factory=dict)
     lifetimes: dict[Any, dict[int, frozenset[str]]] = field(default_factory=dict)
     object_guards: list[ObjectGuard] = field(default_factory=list)
     # by callee and pattern of arguments, in the order in which they were begun
@@ -209,9 +211,10 @@ class Shared:
         return None
 
 
-def last_return(node: ast.AST) -> ast.AST:
-    returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return max(returns, key=lambda n: n.lineno) if returns else node
+def last_return(func: core.Func) -> core.Node:
+    """Where a function returns last, in its text; a lambda itself."""
+    returns = () if func.is_lambda else returns_of(func.body)
+    return max(returns, key=lambda n: n.line, default=func)
 
 
 def owner_of(holder: Any) -> Any:

@@ -7,12 +7,14 @@ a loop of the rest, which is tried where the plain translation found a name in c
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.nodes import Raise
+from ..syntax import core
+from ..syntax.names import with_context
+from ..syntax.traverse import walk
 from .values import Maybe, Mixin, Num, Ref, State, Value
 
 LONGEST = 512  # iterations that are written out one by one
@@ -95,15 +97,13 @@ class Peel(Mixin):
             value = value.value
         return ("array", self.ref_type(value).ndim) if isinstance(value, Ref) else type(value)
 
-    def read_after(self, name: str, node: Any) -> ast.Name | None:
+    def read_after(self, name: str, node: core.Node) -> core.Name | None:
         """Where a name is read after a loop, unless it is bound anew before that."""
-        last = getattr(node, "end_lineno", node.lineno)
-        uses: list[tuple[int, bool, ast.Name]] = []
-        for stmt in ast.walk(self.frame.node):
-            target = stmt.target if isinstance(stmt, ast.AugAssign) else None
-            for n in ast.iter_child_nodes(stmt):
-                if isinstance(n, ast.Name) and n.id == name and n.lineno > last:
-                    uses.append((n.lineno, isinstance(n.ctx, ast.Store) and n is not target, n))
+        uses: list[tuple[int, bool, core.Name]] = []
+        updated = {id(n.target) for n in walk(self.frame.node) if isinstance(n, core.Augment)}
+        for n, stored in with_context(self.frame.node):
+            if isinstance(n, core.Name) and n.id == name and n.line > node.end_line:
+                uses.append((n.line, stored and id(n) not in updated, n))
         if not uses:
             return None
         _, bound, first = min(uses, key=lambda use: use[:2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..ir.builder import Builder, Sym
 from ..ir.nodes import Print
 from ..rules.library.python_standard import largest, smallest
 from ..rules.promotion import is_inexact, is_weak
+from ..syntax import core
 from .objects import path_of_class
 from .values import (
     UNDEFINED,
@@ -94,12 +94,12 @@ class PythonCalls(Mixin):
         first argument."""
         if len(args) == 2 and isinstance(args[0], Obj):
             return Super(args[1], args[0].value)
-        function, parameters = self.frame.function, self.frame.node.args
-        named = [*parameters.posonlyargs, *parameters.args]
+        function, params = self.frame.function, self.frame.node.params
+        named = [*params.positional_only, *params.plain]
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         if args or not named or "__class__" not in cells:
             raise self.located(RuntimeError("super(): no arguments"), node)
-        return Super(self.lookup(named[0].arg, node), cells["__class__"].cell_contents)
+        return Super(self.lookup(named[0].name, node), cells["__class__"].cell_contents)
 
     def call_replace(self, args: Any, kwargs: Any, node: Any) -> Value:
         """`dataclasses.replace`."""
@@ -162,7 +162,7 @@ class PythonCalls(Mixin):
             sizes = [self.call_len((a,), {}, node) for a in args]
             for size in sizes[1:]:
                 text = "zip() arguments have different lengths"
-                same = self.compare(ast.Eq(), sizes[0], size, node)
+                same = self.compare("==", sizes[0], size, node)
                 self.b.check(Sym(self.b, same.operand), "ValueError", text)
         return self.iterator(ZipVal(tuple(args)), zip)
 
@@ -427,22 +427,24 @@ class PythonCalls(Mixin):
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self.python_bool(self.truth(args[0], node)) if args else self.constant(False)
 
-    def call_print(self, node: ast.Call) -> Value:
+    def call_print(self, node: core.Call) -> Value:
         if self.shared.replayed:
             return Obj(None)
         parts = tuple(self.print_part(a) for a in node.args)
         options = {}
         for keyword in node.keywords:
-            if keyword.arg not in ("sep", "end"):
-                self.refuse(keyword.value, f"print({keyword.arg}=…) is not supported")
-            options[keyword.arg] = self.static(self.eval(keyword.value), keyword.value, "this text")
+            if keyword.name not in ("sep", "end"):
+                self.refuse(keyword.value, f"print({keyword.name}=…) is not supported")
+            options[keyword.name] = self.static(
+                self.eval(keyword.value), keyword.value, "this text"
+            )
         self.b.block.append(
             Print(parts, options.get("sep", " "), options.get("end", "\n"), self.b.origin)
         )
         return Obj(None)
 
-    def print_part(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.JoinedStr):
+    def print_part(self, node: core.Expr) -> Any:
+        if isinstance(node, core.Format):
             return tuple(self.message_parts(node))
         value = self.eval(node)
         if isinstance(value, (Num, Ref)):
@@ -453,16 +455,15 @@ class PythonCalls(Mixin):
             node, f"printing {self.kind_of(value)} is not supported", "print its parts"
         )
 
-    def message_parts(self, node: ast.JoinedStr) -> list[Any]:
+    def message_parts(self, node: core.Format) -> list[Any]:
         """The texts and numbers of an f-string."""
         parts: list[Any] = []
-        for part in node.values:
-            if isinstance(part, ast.Constant):
-                parts.append(str(part.value))
+        for part in node.parts:
+            if isinstance(part, str):
+                parts.append(part)
                 continue
-            assert isinstance(part, ast.FormattedValue)
             value = self.eval(part.value)
-            spec = self._text(part.format_spec) if part.format_spec else ""
+            spec = self._text(part.spec) if part.spec else ""
             if isinstance(value, Num) and value.known is None:
                 self._refuse_conversion(part, value, spec)
                 parts.append((value.operand, spec) if spec else value.operand)
@@ -478,21 +479,20 @@ class PythonCalls(Mixin):
                     parts.append(self._shown_in_tuple(v, part))
                 parts.append(",)" if len(value.values) == 1 else ")")
             else:
-                parts.append(self._text(part, value))
+                parts.append(self.field_text(part, value))
         return parts
 
-    def _refuse_conversion(self, part: ast.FormattedValue, value: Num | Ref, spec: str) -> None:
+    def _refuse_conversion(self, part: core.Field, value: Num | Ref, spec: str) -> None:
         """`!s` and `!r` of a Python number are what is printed anyway; those of arrays and of
         NumPy's numbers are not, and a format after them is that of a text."""
         plain = isinstance(value, Num) and is_weak(value.operand.type)
-        converted = part.conversion > 0
-        if converted and (spec or not (plain or part.conversion == ord("s"))):
-            sign = f"!{chr(part.conversion)}"
+        if part.conversion and (spec or not (plain or part.conversion == "s")):
+            sign = f"!{part.conversion}"
             self.refuse(
                 part, f"{sign} of {self.kind_of(value)} is not supported here", "leave it out"
             )
 
-    def _shown_in_tuple(self, value: Value, part: ast.FormattedValue) -> Any:
+    def _shown_in_tuple(self, value: Value, part: core.Field) -> Any:
         if isinstance(value, Num) and value.known is None:
             if not is_weak(value.operand.type):
                 self.refuse(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ..frontend.check_subset import fence
+from ..frontend.check_subset import checked
 from ..frontend.derivative_spec import Derived
 from ..frontend.desugar import desugar
 from ..frontend.kernel_interface import Build, ObjectGuard, Param
 from ..frontend.pytree import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
-from ..frontend.source import Source, imported_as, read, signature
+from ..frontend.signature import signature
+from ..frontend.source import Source, read
 from ..ir.builder import Builder, NameSupply
 from ..ir.errors import S2SError, UnsupportedError
 from ..ir.fixpoint import IterationLimit
@@ -21,6 +20,8 @@ from ..ir.nodes import Function, Module, Operand, Origin, Scalar, Span, Var, wal
 from ..ir.quote import file_name
 from ..ir.record import field, record
 from ..ir.symbolic_dims import Facts
+from ..syntax import core
+from ..syntax.names import local_names
 from .arrays import Arrays
 from .attempts import Attempts
 from .attributes import Attributes
@@ -80,7 +81,7 @@ class Frame:
     source: Source
     function: Any
     path: Path
-    node: ast.FunctionDef | ast.Lambda
+    node: core.Func
     locals: frozenset[str]
     enclosing: Frame | None
     depth: int
@@ -89,7 +90,7 @@ class Frame:
     identity: Any
     runtime_depth: int = 0
     calls: tuple[Span, ...] = ()  # where it and those around it were called
-    stmt: ast.stmt | None = None  # the one being run
+    stmt: core.Stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
     result: Value = None
     final: dict[str, Value] | None = None
@@ -123,7 +124,7 @@ def specialise(
     """One function for one signature.  Raises NeedStaticArgument to be called again."""
     recursive: frozenset[Any] = frozenset()
     sources: dict[Any, Source] = {}
-    desugared: dict[Any, list[ast.stmt]] = {}
+    desugared: dict[Any, core.Block] = {}
     alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
     rounds = IterationLimit("specialise")
@@ -225,8 +226,8 @@ class Specialiser(
         self.lifetimes = shared.lifetimes
         self.aliases: set[str] = set()  # names that are second names for arrays
         self.closing = False
-        self.stmt: ast.stmt | None = None
-        self.reading: ast.AST | None = None
+        self.stmt: core.Stmt | None = None
+        self.reading: core.Node | None = None
 
     # ---- the whole function
 
@@ -235,10 +236,9 @@ class Specialiser(
         if plain not in self.sources:
             self.sources[plain] = read(plain)
         source = self.sources[plain]
-        node = source.node
-        fence(source)
+        node = checked(source)
         self.state.envs.append({})
-        frame = Frame(source, plain, (), node, _locals(node), None, 0, (), self, self.function)
+        frame = Frame(source, plain, (), node, local_names(node), None, 0, (), self, self.function)
         self.stack.append(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
@@ -266,7 +266,7 @@ class Specialiser(
             assigned = (c for c in self.variables if self.state.heap[c] != c.param)
             if not self.tapes and not any(c.param is not None for c in assigned):
                 self._refuse_none(node)
-        name = node.name if isinstance(node, ast.FunctionDef) else "function"
+        name = "function" if node.is_lambda else node.name
         if isinstance(self.function, Derived):
             name = self.function.name
         params = [Var(p.name, p.type, p.name) for p in self.params]
@@ -312,9 +312,10 @@ class Specialiser(
 
     def _body(self, frame: Frame) -> Value:
         node = frame.node
-        if isinstance(node, ast.Lambda):
+        if node.is_lambda and isinstance(node.body[0], core.Return):
             self.stmt = None
-            frame.result = self.eval(node.body)
+            assert node.body[0].value is not None
+            frame.result = self.eval(node.body[0].value)
         else:
             key = node
             try:
@@ -330,7 +331,7 @@ class Specialiser(
             raise Ended  # every path raises
         return frame.result
 
-    def _out_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
+    def _out_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         if isinstance(value, Conflict):
             self.refuse(last_return(node), value.why, "use one name for one kind of thing")
         value = self.usable(value, last_return(node))
@@ -375,7 +376,7 @@ class Specialiser(
         own = value.cell in self.variables  # the Variable, not the array in it
         return Argument(value.cell.path[:-1] if own else value.cell.path)
 
-    def _kept_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
+    def _kept_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         """What is set in an object: where it may be one of two arrays, the one that it is."""
         tree = self._out_tree(value, results, node)
         if not isinstance(value, Ref) or value.path or value.cell.choice is None:
@@ -387,7 +388,7 @@ class Specialiser(
         results.append(condition)
         return Either(Out(len(results) - 1), first, second)
 
-    def _refuse_none(self, node: ast.AST) -> None:
+    def _refuse_none(self, node: core.Func) -> None:
         written = [
             c.label for c, v in self.state.heap.items() if c.param is not None and v != c.param
         ]
@@ -406,13 +407,12 @@ class Specialiser(
 
     def nested(self, callee: Callee) -> Specialiser:
         """A specialiser for a function that is called."""
-        fence(callee.source)
         inner = Specialiser(callee.function, None, self.baked, self.runtime_ints, self.shared, self)
-        node = callee.source.node
+        node = checked(callee.source)
         inner.state.envs.append({})
         inner.stack.append(
             Frame(
-                callee.source, callee.function, callee.path, node, _locals(node),
+                callee.source, callee.function, callee.path, node, local_names(node),
                 callee.enclosing, 0, (), inner, callee.identity,
             )
         )  # fmt: skip
@@ -426,18 +426,16 @@ class Specialiser(
 
     def run_function(
         self, source: Source, function: Any, path: Path, env: dict[str, Value],
-        enclosing: Frame | None, identity: Any, node: ast.AST,
+        enclosing: Frame | None, identity: Any, at: core.Node,
     ) -> Value:  # fmt: skip
-        fence(source)
-        name = getattr(source.node, "name", "<lambda>")
-        where = f"{file_name(source.file)}:{source.node.lineno} {name}"
+        node = checked(source)
+        where = f"{file_name(source.file)}:{node.line} {node.name}"
         label = (*self.frame.label, where)
-        at = node if hasattr(node, "lineno") else self.stmt or self.frame.node
         calls = (*self.frame.calls, self.frame.source.span(at))
         if len(self.stack) == 1 and isinstance(self.frame.identity, Derived):
             label = calls = ()  # what the derivative is taken of is the user's own function
         frame = Frame(
-            source, function, path, source.node, _locals(source.node), enclosing,
+            source, function, path, node, local_names(node), enclosing,
             len(self.stack), label, self, identity, self.runtime_depth, calls,
         )  # fmt: skip
         saved_stmt, saved_hint = self.stmt, self.b.hint
@@ -449,7 +447,7 @@ class Specialiser(
             frame.final = self.state.envs.pop()
             self.stack.pop()
             self.stmt, self.b.hint = saved_stmt, saved_hint
-        return self.usable(result, node)
+        return self.usable(result, at)
 
     def fresh_name(self, name: str) -> str:
         """A name no variable of this frame has."""
@@ -459,40 +457,38 @@ class Specialiser(
 
     # ---- places
 
-    def origin(self, node: ast.AST | None) -> Origin | None:
-        if node is None or not hasattr(node, "lineno"):
+    def origin(self, node: core.Node | None) -> Origin | None:
+        if node is None:
             return self.b.origin
         source = self.frame.source
         span = source.span(node)
         stmt = self.stmt
         whole = span if stmt is None else source.span(stmt)
         header = getattr(stmt, "body", None)
-        if isinstance(stmt, (ast.If, ast.For, ast.While)) and header:
-            last = stmt.iter if isinstance(stmt, ast.For) else stmt.test
+        if isinstance(stmt, (core.If, core.For, core.While)) and header:
+            last = stmt.over if isinstance(stmt, core.For) else stmt.test
             end = source.span(last)
             whole = type(whole)(whole.file, whole.line, whole.col, end.end_line, end.end_col)
         return Origin(span, whole, self.frame.label, calls=self.frame.calls)
 
     def refusal(
-        self, node: ast.AST | None, message: str, advice: str = "",
+        self, node: core.Node | None, message: str, advice: str = "",
         kind: type[S2SError] = UnsupportedError,
     ) -> S2SError:  # fmt: skip
         source = self.frame.source
-        place = node if node is not None and hasattr(node, "lineno") else self.stmt
-        if place is None:
-            place = source.node
+        place = node or self.stmt or source.node
         span = source.span(place)
-        if isinstance(place, (ast.FunctionDef, ast.If, ast.For, ast.While)):
+        if _has_body(place):
             line = source.line(span.line)
             span = type(span)(span.file, span.line, span.col, span.line, len(line.rstrip()))
         return kind(message, span=span, source_line=source.line(span.line), advice=advice)
 
-    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> NoReturn:
+    def refuse(self, node: core.Node | None, message: str, advice: str = "") -> NoReturn:
         raise self.refusal(node, message, advice)
 
     def need_unroll(
         self,
-        node: ast.AST | None,
+        node: core.Node | None,
         why: str = "the index of this sequence must be known while compiling",
         advice: str = "use an array, or loop over the sequence itself",
         peel: bool = False,
@@ -500,22 +496,19 @@ class Specialiser(
     ) -> NoReturn:
         raise NeedUnroll(self.refusal(node, why, advice), peel, sequence)
 
-    def located(self, error: Exception, node: ast.AST) -> Exception:
+    def located(self, error: Exception, node: core.Node) -> Exception:
         """What Python or NumPy would raise, with the user's line."""
-        span = self.frame.source.span(
-            node if hasattr(node, "lineno") else self.stmt or self.frame.node
-        )
-        return located(error, self.frame.source, span)
+        return located(error, self.frame.source, self.frame.source.span(node))
 
     @contextmanager
-    def python_errors(self, node: ast.AST) -> Iterator[None]:
+    def python_errors(self, node: core.Node) -> Iterator[None]:
         """Around what Python computes while compiling: its errors get the user's line."""
         try:
             yield
         except (TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise self.located(error, node) from None
 
-    def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
+    def demand_static(self, value: Num, node: core.Node, what: str) -> NoReturn:
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
@@ -531,28 +524,8 @@ class Specialiser(
         )
 
 
-@functools.lru_cache(maxsize=256)
-def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    """Names a function binds."""
-    a = node.args
-    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
-    names |= {p.arg for p in (a.vararg, a.kwarg) if p is not None}
-    body = node.body if isinstance(node.body, list) else [node.body]
-    todo: list[ast.AST] = list(body)
-    while todo:
-        n = todo.pop()
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
-            names.add(n.id)
-        if isinstance(n, ast.alias):
-            names.add(imported_as(n))
-        if isinstance(n, ast.FunctionDef):
-            names.add(n.name)
-            continue
-        if isinstance(n, ast.Lambda):
-            continue
-        if isinstance(n, (ast.ListComp, ast.GeneratorExp, ast.DictComp)):
-            # a comprehension's targets are its own, a walrus inside is not
-            names |= {m.target.id for m in ast.walk(n) if isinstance(m, ast.NamedExpr)}
-            continue
-        todo += list(ast.iter_child_nodes(n))
-    return frozenset(names)
+def _has_body(node: core.Node) -> bool:
+    """Whether a message shows only the first line of a node."""
+    if isinstance(node, core.Func):
+        return not node.is_lambda
+    return isinstance(node, (core.Define, core.If, core.For, core.While))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
+from ..syntax import core
 from .expressions import BINARY, is_count
 from .iterators import LengthChanges
 from .values import (
@@ -49,21 +49,21 @@ class Statements(Mixin):
     b: Builder
     state: State
 
-    def run(self, stmts: list[ast.stmt], loop: bool = False) -> bool:
+    def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
         around = self.stmt, self.frame.stmt
         ends = self._run_each(stmts, loop)
         self.stmt, self.frame.stmt = around
         return ends
 
-    def _run_each(self, stmts: list[ast.stmt], loop: bool) -> bool:
+    def _run_each(self, stmts: core.Block, loop: bool) -> bool:
         for stmt in stmts:
             self.stmt = self.frame.stmt = stmt
             self.closing = loop and stmt is stmts[-1]
             with self.b.at(self.origin(stmt)):
                 method = getattr(self, f"run_{type(stmt).__name__}", None)
                 if method is None:
-                    self.refuse(stmt, f"`{type(stmt).__name__.lower()}` is not supported here")
+                    self.refuse(stmt, f"{type(stmt).__name__} is not supported here")
                 try:
                     if method(stmt):
                         return True
@@ -79,23 +79,26 @@ class Statements(Mixin):
                     return True
         return False
 
-    def run_Pass(self, node: ast.Pass) -> None:
+    def run_Pass(self, node: core.Pass) -> None:
         pass
 
-    def run_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
+    def run_Refused(self, node: core.Refused) -> None:
+        self.refuse(node, node.message, node.advice)
+
+    def run_Eval(self, node: core.Eval) -> None:
+        if not isinstance(node.value, core.Const):
             self.eval(node.value)
 
-    def run_Return(self, node: ast.Return) -> None:
+    def run_Return(self, node: core.Return) -> None:
         self.frame.result = Obj(None) if node.value is None else self.eval(node.value)
 
-    def run_FunctionDef(self, node: ast.FunctionDef) -> None:
-        value: Value = self.closure(node)
-        for decorator in reversed(node.decorator_list):
+    def run_Define(self, node: core.Define) -> None:
+        value: Value = self.closure(node.func)
+        for decorator in reversed(node.decorators):
             value = self._decorated(decorator, value)
-        self.state.env[node.name] = value
+        self.state.env[node.func.name] = value
 
-    def _decorated(self, decorator: ast.expr, value: Value) -> Value:
+    def _decorated(self, decorator: core.Expr, value: Value) -> Value:
         """An inner function under `@s2s.grad` and the like."""
         by = self.eval(decorator)
         inner = by.function if isinstance(by, Partial) else by
@@ -105,44 +108,39 @@ class Statements(Mixin):
             decorator, "a decorated inner function is not supported", "define it at module level"
         )
 
-    def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
-        defaults = tuple(self.eval(d) for d in node.args.defaults)
+    def closure(self, node: core.Func) -> Closure:
+        p = node.params
+        plain = (*p.positional_only, *p.plain)
+        defaults = tuple(self.eval(q.default) for q in plain if q.default is not None)
         named = tuple(
-            (a.arg, self.eval(d))
-            for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults)
-            if d is not None
+            (q.name, self.eval(q.default)) for q in p.keyword_only if q.default is not None
         )
         return Closure(node, self.frame, defaults, named)
 
     # ---- assignment
 
-    def run_Assign(self, node: ast.Assign) -> None:
+    def run_Assign(self, node: core.Assign) -> None:
         with self.hint(node.targets[0]):
             value = self.eval(node.value)
         for target in node.targets:
             self.bind(target, value, node)
 
-    def run_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            with self.hint(node.target):
-                self.bind(node.target, self.eval(node.value), node)
+    def hint(self, target: core.Expr) -> Any:
+        return _Hint(self.b, target.id if isinstance(target, core.Name) else "t")
 
-    def hint(self, target: ast.expr) -> Any:
-        return _Hint(self.b, target.id if isinstance(target, ast.Name) else "t")
-
-    def bind(self, target: ast.expr, value: Value, node: ast.AST) -> None:
-        if isinstance(target, ast.Name):
+    def bind(self, target: core.Expr, value: Value, node: core.Node) -> None:
+        if isinstance(target, core.Name):
             # A name in angle brackets is the compiler's own: `<k scope>` stands for `k`.
             shown = target.id[1:].split()[0] if target.id[0] == "<" else target.id
             value = self.named(shown, value)
             self.state.env[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
+        elif isinstance(target, core.Seq):
             self._unpack(target, value, node)
-        elif isinstance(target, ast.Subscript):
+        elif isinstance(target, core.Item):
             owner = self.eval(target.value)
-            self.store_item(owner, self.eval(target.slice), value, target)
-        elif isinstance(target, ast.Attribute):
-            self.store_attribute(self.eval(target.value), target.attr, value, target)
+            self.store_item(owner, self.eval(target.index), value, target)
+        elif isinstance(target, core.Attr):
+            self.store_attribute(self.eval(target.value), target.name, value, target)
         else:
             self.refuse(target, "this kind of target is not supported")
 
@@ -216,11 +214,11 @@ class Statements(Mixin):
                 break
         return var
 
-    def _unpack(self, target: ast.Tuple | ast.List, value: Value, node: ast.AST) -> None:
-        names = target.elts
+    def _unpack(self, target: core.Seq, value: Value, node: core.Node) -> None:
+        names = target.items
         value = self.whole(value, node)
         items = self.static_items(value)
-        starred = [i for i, t in enumerate(names) if isinstance(t, ast.Starred)]
+        starred = [i for i, t in enumerate(names) if isinstance(t, core.Star)]
         if items is None:
             if isinstance(value, Ref) and starred:
                 items = self._parts_of(value, starred[0], len(names) - 1, node)
@@ -248,14 +246,14 @@ class Statements(Mixin):
                 node,
             )
         for name, item in zip(names, items):
-            inner = name.value if isinstance(name, ast.Starred) else name
+            inner = name.value if isinstance(name, core.Star) else name
             self.bind(inner, item, node)
 
-    def _array_items(self, value: Ref, count: int, node: ast.AST) -> list[Value]:
+    def _array_items(self, value: Ref, count: int, node: core.Node) -> list[Value]:
         self._check_unpacked(self.size(self.sym(value), 0), count, node)
         return [self.row(value, self.constant(i), node) for i in range(count)]
 
-    def _check_unpacked(self, size: Num, count: int, node: ast.AST) -> None:
+    def _check_unpacked(self, size: Num, count: int, node: core.Node) -> None:
         """Raises a ValueError unless what is unpacked has as many values as there are names."""
         if size.known is None:
             message = f"cannot unpack: expected {count} values"
@@ -264,7 +262,7 @@ class Statements(Mixin):
             text = f"cannot unpack: expected {count} values, got {size.known[0]}"
             raise self.located(ValueError(text), node)
 
-    def _parts_of(self, value: Ref, at: int, others: int, node: ast.AST) -> list[Value]:
+    def _parts_of(self, value: Ref, at: int, others: int, node: core.Node) -> list[Value]:
         """What `first, *rest, last = value` binds, with the star at the position `at`."""
         size = self.size(self.sym(value), 0)
         enough = self.b.sym(size.operand) >= others
@@ -277,7 +275,7 @@ class Statements(Mixin):
         items = [self.row(value, self.constant(i), node) for i in edges]
         return [*items[:at], self.rows_of(rest, node), *items[at:]]
 
-    def rows_of(self, value: Ref, node: ast.AST) -> ListVal:
+    def rows_of(self, value: Ref, node: core.Node) -> ListVal:
         """`list(value)` of an array whose length is known at run time."""
         rank = self.ref_type(value).ndim
         if rank == 0:
@@ -288,11 +286,11 @@ class Statements(Mixin):
         self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(value)).operand)
         return ListVal(cell)
 
-    def row(self, value: Ref, index: Num, node: ast.AST) -> Value:
+    def row(self, value: Ref, index: Num, node: core.Node) -> Value:
         items = (("int", index.operand),) + (("all",),) * (self.ref_type(value).ndim - 1)
         return self.index_value(value, items, node)
 
-    def store_item(self, owner: Value, index: Value, value: Value, node: ast.AST) -> None:
+    def store_item(self, owner: Value, index: Value, value: Value, node: core.Node) -> None:
         if isinstance(owner, Ref):
             self.assign_index(owner, self.index_items(owner, index, node), value, node)
             return
@@ -321,7 +319,7 @@ class Statements(Mixin):
             node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead"
         )
 
-    def _store_list(self, owner: ListVal, index: Value, value: Value, node: ast.AST) -> None:
+    def _store_list(self, owner: ListVal, index: Value, value: Value, node: core.Node) -> None:
         self.allow_effect(owner.cell, node)
         self.refuse_shared(owner.cell, node)
         self.must_be_index(index, "list", node)
@@ -358,7 +356,7 @@ class Statements(Mixin):
             )
         self.state.heap[owner.cell] = Growing(changed.operand)
 
-    def store_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+    def store_attribute(self, owner: Value, name: str, value: Value, node: core.Node) -> None:
         if isinstance(owner, Obj):
             self.store_on_object(owner, name, value, node)
             return
@@ -370,10 +368,10 @@ class Statements(Mixin):
             "return the new value instead",
         )
 
-    def run_AugAssign(self, node: ast.AugAssign) -> None:
-        name = BINARY[type(node.op)]
+    def run_Augment(self, node: core.Augment) -> None:
+        name = BINARY[node.op]
         target = node.target
-        if isinstance(target, ast.Name):
+        if isinstance(target, core.Name):
             current = self.eval(target)
             with self.hint(target):
                 value = self.eval(node.value)
@@ -383,8 +381,8 @@ class Statements(Mixin):
                 self.bind(target, self._augmented(name, current, value, node), node)
             return
         owner = self.eval(target.value)  # type: ignore[attr-defined]
-        if isinstance(target, ast.Subscript):
-            index = self.eval(target.slice)
+        if isinstance(target, core.Item):
+            index = self.eval(target.index)
             current = self.subscript(owner, index, target)
             value = self.eval(node.value)
             if isinstance(owner, Ref):
@@ -404,23 +402,23 @@ class Statements(Mixin):
                     self.require_same_kind(name, have, want, node)
                 self.store_item(owner, index, result, target)
             return
-        assert isinstance(target, ast.Attribute)
-        current = self.attribute(owner, target.attr, target)
+        assert isinstance(target, core.Attr)
+        current = self.attribute(owner, target.name, target)
         value = self.eval(node.value)
         if isinstance(current, Ref) and not self._binds_anew(current, node):
             self._in_place(current, name, value, node)
         else:
             self.store_attribute(
-                owner, target.attr, self._augmented(name, current, value, node), target
+                owner, target.name, self._augmented(name, current, value, node), target
             )
 
-    def _binds_anew(self, current: Ref, node: ast.AST) -> bool:
+    def _binds_anew(self, current: Ref, node: core.Node) -> bool:
         """Whether `a += b` makes a new `a`: tensors are never changed."""
         if current.cell.tensor is None:
             self.refuse_tensor(current.cell, node)
         return bool(current.cell.tensor)
 
-    def _augmented(self, name: str, current: Value, value: Value, node: ast.AST) -> Value:
+    def _augmented(self, name: str, current: Value, value: Value, node: core.Node) -> Value:
         if isinstance(current, DictVal) and name == "bitwise_or":
             self.call_method(current, "update", (value,), {}, node)
             return current
@@ -444,7 +442,7 @@ class Statements(Mixin):
             result = self.as_tensor(self.call_surface("numpy.array", (result,), {}, node))
         return result
 
-    def _in_place(self, ref: Ref, name: str, value: Value, node: ast.AST) -> None:
+    def _in_place(self, ref: Ref, name: str, value: Value, node: core.Node) -> None:
         """`a += b` writes into a's memory, in a's dtype."""
         result = self.binary(name, ref, value, node)
         dtype = self.ref_type(ref).dtype
@@ -456,7 +454,7 @@ class Statements(Mixin):
         with self.guarding(node):
             self.write(ref, (), out, node)
 
-    def require_same_kind(self, name: str, have: str, want: str, node: ast.AST) -> None:
+    def require_same_kind(self, name: str, have: str, want: str, node: core.Node) -> None:
         """What a ufunc writes into an array must be of the array's kind."""
         if not np.can_cast(have, want, "same_kind"):
             message = (
@@ -467,24 +465,24 @@ class Statements(Mixin):
 
     # ---- branches
 
-    def run_If(self, node: ast.If) -> bool:
+    def run_If(self, node: core.If) -> bool:
         cond = self.condition(node.test)
         if cond.known is not None:
             return self.run(node.body if cond.known[0] else node.orelse)
         return self.if_(cond, lambda: self.run(node.body), lambda: self.run(node.orelse))
 
-    def run_Raise(self, node: ast.Raise) -> bool:
+    def run_Raise(self, node: core.Raise) -> bool:
         exception, message = self._exception(node)
         self.b.block.append(Raise(exception, message, self.b.origin))
         return True
 
-    def _exception(self, node: ast.Raise) -> tuple[str, tuple[Any, ...]]:
-        if node.exc is None:
+    def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
+        if node.error is None:
             self.refuse(node, "`raise` without an exception is not supported")
-        call = node.exc
-        args: list[ast.expr] = []
-        if isinstance(call, ast.Call):
-            args, call = call.args, call.func
+        call = node.error
+        args: tuple[core.Expr, ...] = ()
+        if isinstance(call, core.Call):
+            args, call = call.args, call.function
         value = self.eval(call)
         cls = value.value if isinstance(value, Obj) else None
         if not (isinstance(cls, type) and issubclass(cls, Exception)):
@@ -497,23 +495,23 @@ class Statements(Mixin):
             )
         return cls.__name__, self.message(args)
 
-    def message(self, args: list[ast.expr]) -> tuple[Any, ...]:
+    def message(self, args: tuple[core.Expr, ...]) -> tuple[Any, ...]:
         if not args:
             return ()
-        if isinstance(args[0], ast.JoinedStr):
+        if isinstance(args[0], core.Format):
             return tuple(self.message_parts(args[0]))
         value = self.eval(args[0])
         if isinstance(value, Num) and value.known is None:
             return (value.operand,)
         return (str(self.static(value, args[0], "the message")),)
 
-    def run_Assert(self, node: ast.Assert) -> bool:
+    def run_Assert(self, node: core.Assert) -> bool:
         cond = self.condition(node.test)
         if cond.known is not None and cond.known[0]:
             return False
 
         def fail() -> bool:
-            message = self.message([node.msg]) if node.msg is not None else ()
+            message = self.message((node.message,)) if node.message is not None else ()
             self.b.block.append(Raise("AssertionError", message, self.b.origin))
             return True
 

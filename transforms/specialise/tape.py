@@ -10,7 +10,6 @@ open is a new version of it, a constant to every derivative whose adjoint is the
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -38,6 +37,7 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import field, record
+from ..syntax import core
 from .outline import Lifted, LiftedVariable
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
@@ -101,36 +101,36 @@ class Tapes(Mixin):
 
     # ---- the block
 
-    def run_tapes(self, node: ast.With) -> bool:
+    def run_tapes(self, node: core.With) -> bool:
         opened = []
         for item in node.items:
-            call = item.context_expr
-            assert isinstance(call, ast.Call)
+            call = item.value
+            assert isinstance(call, core.Call)
             names = ("persistent", "watch_accessed_variables")
-            given = {**dict(zip(names, call.args)), **{k.arg: k.value for k in call.keywords}}
+            given = {**dict(zip(names, call.args)), **{k.name: k.value for k in call.keywords}}
             known = {n: self.static(self.eval(v), v, str(n)) for n, v in given.items()}
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
             tape.around = known.get("around", False)
             if not tape.around:
-                cls = self.eval(call.func)
+                cls = self.eval(call.function)
                 tape.tensors = isinstance(cls, Obj) and hasattr(cls.value, "_s2s_tensors")
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
-            if item.optional_vars is not None:
-                self.bind(item.optional_vars, TapeVal(tape), node)
+            if item.target is not None:
+                self.bind(item.target, TapeVal(tape), node)
         try:
             return self.run(node.body)
         finally:
             for tape in opened:
                 tape.end = len(tape.block)
 
-    def run_pause(self, node: ast.With) -> bool:
+    def run_pause(self, node: core.With) -> bool:
         """`with tape.stop_recording():`"""
-        call = node.items[0].context_expr
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-        owner = self.eval(call.func.value)
+        call = node.items[0].value
+        assert isinstance(call, core.Call) and isinstance(call.function, core.Attr)
+        owner = self.eval(call.function.value)
         if not isinstance(owner, TapeVal):
             self.refuse(node, "`with` is not supported here", "open resources outside the function")
         tape, block = owner.tape, self.b.block
@@ -210,7 +210,7 @@ class Tapes(Mixin):
                 if tape.end is None:
                     tape.seen[cell] = None
 
-    def assign_variable(self, ref: Ref, value: Value, node: ast.AST, add: int = 0) -> Value:
+    def assign_variable(self, ref: Ref, value: Value, node: core.Node, add: int = 0) -> Value:
         """`assign`, `assign_add` (1) and `assign_sub` (-1)."""
         if not isinstance(value, (Num, Ref)):
             value = self.call(Obj(np.asarray), (value,), {}, node)
@@ -241,7 +241,7 @@ class Tapes(Mixin):
         self.b.block.append(Custom([new], (now,), (old,), (), rule, self.b.origin))
         self.state.heap[cell] = new
 
-    def refuse_variables_inside(self, block: Block, node: ast.AST) -> None:
+    def refuse_variables_inside(self, block: Block, node: core.Node) -> None:
         """A function with a gradient of its own has none by Variables that it reads by itself,
         although tapes watch them."""
         if all(t.end is not None or not t.accessed for t in self.tapes):

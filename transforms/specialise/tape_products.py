@@ -8,7 +8,6 @@ and only the loops and branches in it, which the sweep runs backwards, are compu
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from ..autodiff.activity import Activity, activity
@@ -34,6 +33,8 @@ from ..ir.nodes import (
 )
 from ..ir.record import record, replace
 from ..rules.axes_and_sizes import known, product
+from ..syntax import core
+from ..syntax.printer import show
 from .derived import Traced
 from .patterns import Leaf, Pattern, leaves_of
 from .tape import Tape, Unconnected, defined, defining
@@ -414,8 +415,8 @@ def _named(args: Any, kwargs: Any) -> dict[str, Value]:
 
 def _source_text(node: Any, index: int, count: int) -> str:
     """The user's text for one of the sources in a call of `gradient`."""
-    named = [k.value for k in node.keywords if k.arg in ("sources", "source")]
+    named = [k.value for k in node.keywords if k.name in ("sources", "source")]
     sources = named[0] if named else node.args[1]
-    if isinstance(sources, (ast.List, ast.Tuple)) and len(sources.elts) == count:
-        return ast.unparse(sources.elts[index])
-    return ast.unparse(sources) if count == 1 else f"{ast.unparse(sources)}[{index}]"
+    if isinstance(sources, core.Seq) and len(sources.items) == count:
+        return show(sources.items[index])
+    return show(sources) if count == 1 else f"{show(sources)}[{index}]"

@@ -7,13 +7,13 @@ the identity of an array, list, dict or instance, and the heap says what it hold
 
 from __future__ import annotations
 
-import ast
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..frontend.pytree import Path
 from ..ir.nodes import Operand, Type, Var
 from ..ir.record import field, record
+from ..syntax import core
 
 
 class Cell:
@@ -145,15 +145,15 @@ class Obj:
 class Closure:
     """A lambda or nested function: its node and the frame whose names it sees."""
 
-    node: ast.FunctionDef | ast.Lambda
+    node: core.Func
     frame: Any
     defaults: tuple[Any, ...] = ()
     kw_defaults: tuple[tuple[str, Any], ...] = ()
 
     @property
     def named_defaults(self) -> dict[str, Any]:
-        a = self.node.args
-        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        params = self.node.params
+        names = [p.name for p in (*params.positional_only, *params.plain)]
         last = names[len(names) - len(self.defaults) :]
         return {**dict(zip(last, self.defaults)), **dict(self.kw_defaults)}
 
@@ -217,7 +217,7 @@ class GeneratorVal:
     """What a generator expression will compute: `first` is its outermost iterable, the rest is
     evaluated in its frame when it is consumed."""
 
-    node: ast.GeneratorExp
+    node: core.Comp
     frame: Any
     first: Any
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..batch import batch
 from ..frontend.axis_spec import AxesByName, frozen_axes
-from ..frontend.source import signature
+from ..frontend.signature import signature
 from ..ir.builder import Builder
 from ..ir.errors import ValueError_
 from ..ir.nodes import Array, Const, Function, Operand, Scalar, Var, targets_of
