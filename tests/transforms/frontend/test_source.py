@@ -20,7 +20,7 @@ chosen = [lambda x: (x  # in a fragment
 
 def test_comments_by_line():
     source = read(Holder.commented)
-    first = source.node.lineno
+    first = source.node.line
     assert sorted(source.comments) == [first + 1, first + 2, first + 5]
     assert source.comments_above(first + 2) == ["# above"]
     assert source.trailing_comment(first + 2) == "# behind"
@@ -29,4 +29,4 @@ def test_comments_by_line():
 
 def test_comments_of_a_fragment():
     source = read(chosen[0])
-    assert source.trailing_comment(source.node.lineno) == "# in a fragment"
+    assert source.trailing_comment(source.node.line) == "# in a fragment"
