@@ -27,10 +27,10 @@ _KINDS: dict[tuple[type, str], tuple[type, ...]] = {
     (c.Augment, "target"): (c.Name, c.Attr, c.Item), (c.Clause, "target"): _TARGETS,
     (c.Bind, "target"): (c.Name,), (c.WithItem, "target"): _TARGETS,
     (c.With, "items"): (c.WithItem,), (c.Import, "names"): (c.Alias,),
-    (c.ImportFrom, "names"): (c.Alias,), (c.Call, "keywords"): (c.Keyword,),
+    (c.ImportFrom, "names"): (c.Alias,),
     (c.Comp, "clauses"): (c.Clause,), (c.Format, "parts"): (c.Field,),
     (c.Field, "spec"): (c.Format,), (c.Func, "params"): (c.Params,), (c.Define, "func"): (c.Func,),
-    (c.Lambda, "func"): (c.Func,),
+    (c.Lambda, "func"): (c.Func,), (c.Call, "keywords"): (c.Keyword,),
 }  # fmt: skip
 
 
