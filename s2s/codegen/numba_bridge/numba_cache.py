@@ -45,7 +45,7 @@ class EntryCache(_Cache):
         self.enabled = True
 
     @property
-    def cache_path(self) -> str:
+    def cache_path(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return str(store.directory())
 
     def enable(self) -> None:
