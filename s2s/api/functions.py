@@ -235,7 +235,7 @@ class Function(_PlanSlot):
         kernels = {} if entry is None else entry.kernels
         for backend in ("numba", "njit"):
             if backend in kernels:
-                return kernels[backend].function
+                return vars(kernels[backend])["function"]
         raise TypeError_(
             f"{self.__name__} has not been compiled with Numba yet",
             advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..cache import store
+from ..cache.source_key import platform_key
 from ..codegen.gemm_library import gemm_library
 from ..codegen.numba_bridge.numba_entry import (
     ARRAY,
@@ -222,7 +223,7 @@ def _module_name(lowered: str, signature: str) -> str:
     """The name of a kernel's module: a hash of everything its machine code depends on."""
     data = lowered.encode()
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
-    key = store.digest(store.platform_key(), spelled(BY_NUMBA), signature, whose, data)
+    key = store.digest(platform_key(), spelled(BY_NUMBA), signature, whose, data)
     return f"{PREFIX}{key}"
 
 

@@ -86,7 +86,7 @@ def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, tuple[Any, list[
             args=None, example=makers[k] if k < len(makers) else None,
         )  # fmt: skip
         given = texts[k].split(";") if k < len(texts) and texts[k] else [None]
-        found = []
+        found, compiled = [], None
         for signature in given:
             one.args = signature
             about = subject(one)

@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from ..cache import store
+from ..cache.source_key import platform_key
 from ..runtime import jit_link
 from . import llvm_passes
 from .type_inference import Unsupported
@@ -28,7 +29,7 @@ def renamed(text: str, routines: dict[str, Any]) -> str:
 
 def _cached_symbol(signature: str, compiled: Any) -> str:
     """The stable symbol of a routine, which is compiled and cached if it is not yet."""
-    name = jit_link.ROUTINE + store.digest(store.platform_key(), signature)
+    name = jit_link.ROUTINE + store.digest(platform_key(), signature)
     if jit_link.routine_code(name) is None:
         jit_link.keep_routine(name, _object_code(name, compiled))
     return name

@@ -22,6 +22,7 @@ import numpy as np
 
 from .._version import __version__
 from ..cache import store
+from ..cache.source_key import platform_key, source_key, version
 from ..cache.stable_identity import (
     Met,
     Unstorable,
@@ -285,7 +286,7 @@ def _sizes(params: tuple[Param, ...], reached: Reached) -> dict[str, int]:
 def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
     options = specialiser.options
     key = store.digest(
-        store.platform_key(),
+        platform_key(),
         compiler_key(),
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
@@ -298,23 +299,11 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
 
 @functools.cache
 def compiler_key() -> str:
-    """A key that changes with the sources of this package, by file times and sizes."""
+    """A hash of the sources of this package."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    stamps = sorted(_stamps(here))
     compiler = os.path.join(here, "transforms")
-    if os.path.islink(compiler):  # in a checkout, `_stamps` does not follow the link
-        stamps += sorted(_stamps(os.path.realpath(compiler)))
-    return store.digest(__version__, repr(stamps), store.version("scipy"))
-
-
-def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:
-    with os.scandir(folder) as found:
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
-                yield from _stamps(entry.path)
-            elif entry.name.endswith(".py"):
-                status = entry.stat()
-                yield os.path.basename(folder), entry.name, status.st_mtime_ns, status.st_size
+    linked = [os.path.realpath(compiler)] if os.path.islink(compiler) else []  # in a checkout
+    return store.digest(__version__, source_key(here, *linked), version("scipy"))
 
 
 def _spec_text(spec: Spec) -> Any:

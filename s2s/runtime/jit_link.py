@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..cache import store
+from ..cache.source_key import platform_key
 from ..transforms.ir.lazy import once
 from .locks import compiler_lock
 
@@ -111,7 +112,7 @@ def library(
     key: str, compiled: Callable[[], bytes], names: tuple[str, ...], given: dict[str, int] | None
 ) -> Any:
     """Link object code that is cached under `key`, or else made by `compiled`."""
-    path = store.directory() / f"runtime_{store.digest(store.platform_key(), key)}"
+    path = store.directory() / f"runtime_{store.digest(platform_key(), key)}"
     code = store.fetch(path)
     if code is None:
         code = compiled()

@@ -31,7 +31,7 @@ class S2SError(Exception):
     column = property(lambda self: self.span.col if self.span else None)
 
     def _text(self) -> str:
-        parts = []
+        parts: list[str] = []
         if self.span:
             parts.append(f"{self.span.file}:{self.span.line}:{self.span.col + 1}: {self.message}")
         else:

@@ -31,7 +31,7 @@ class lazy(Generic[T]):
     def __get__(self, instance: None, owner: type) -> lazy[T]: ...
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
         if instance is None:
             return self
         return vars(instance).setdefault(self.name, self.compute(instance))

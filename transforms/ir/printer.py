@@ -98,7 +98,7 @@ def _subscript(items: Any, args: Any) -> str:
     def at(position: int | None) -> str:
         return "" if position is None else operand(args[position])
 
-    parts = []
+    parts: list[str] = []
     for kind, *positions in items:
         if kind == "slice":
             start, stop, step = map(at, positions)

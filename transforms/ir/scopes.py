@@ -53,7 +53,7 @@ class Scope:
     def loops(self, below: Scope | None = None) -> list[For | While]:
         """The loops that enclose this scope, outermost first; those around `below` and its own
         loop are excluded."""
-        found = []
+        found: list[For | While] = []
         for scope in self.chain():
             if scope is below:
                 break

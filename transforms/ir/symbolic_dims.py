@@ -12,7 +12,7 @@ An expression that is not a polynomial is an `Atom`: a symbol for an expression 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .record import field, record
 
@@ -62,14 +62,15 @@ class Dim:
     @property
     def symbols(self) -> set[str]:
         """The plain symbols this dim depends on, including those in the operands of its atoms."""
-        return {s for s in self._occurring if not isinstance(s, Atom)}
+        return {s for s in self.occurring if not isinstance(s, Atom)}
 
     @property
-    def _occurring(self) -> set[str]:
+    def occurring(self) -> set[str]:
+        """All symbols this dim depends on: its atoms, and the symbols in their operands."""
         found = {s for monomial, _ in self.terms for s in monomial}
         for atom in [s for s in found if isinstance(s, Atom)]:
             for part in atom.parts:
-                found |= part._occurring if part is not None else set()
+                found |= part.occurring if part is not None else set()
         return found
 
     @property
@@ -118,7 +119,7 @@ class Dim:
         symbol = self.symbol
         if symbol is not None:  # fast path: the most common case
             return Dim.of(values[symbol]) if symbol in values else self
-        if not (self._occurring & values.keys()):
+        if not (self.occurring & values.keys()):
             return self
         out = Dim.of(self.const)
         for monomial, k in self.terms:
@@ -130,7 +131,7 @@ class Dim:
         return out
 
     def __str__(self) -> str:
-        parts = []
+        parts: list[str] = []
         for monomial, k in self.terms:
             text = "*".join(monomial)
             parts.append(text if k == 1 else f"-{text}" if k == -1 else f"{k}*{text}")
@@ -279,18 +280,19 @@ def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) ->
     return stop - start if facts.all_hold(conditions) else None
 
 
-_REBUILD = {
+def mask_count(mask: Dim) -> Dim:
+    """The number of true elements of a boolean mask; `mask` is the symbol of its value."""
+    return Atom.make(f"count_nonzero({mask})", "count", mask)
+
+
+# By `Atom.op`: the function that makes the dim of its parts.
+_REBUILD: dict[str, Callable[..., Dim]] = {
     "max0": max0,
     "floordiv": floordiv,
     "remainder": remainder,
     "len": slice_length,
-    "count": lambda mask: mask_count(mask),
+    "count": mask_count,
 }
-
-
-def mask_count(mask: Dim) -> Dim:
-    """The number of true elements of a boolean mask; `mask` is the symbol of its value."""
-    return Atom.make(f"count_nonzero({mask})", "count", mask)
 
 
 @record(frozen=True)
@@ -334,11 +336,11 @@ class Facts:
     work and to decide whether a size is -1."""
 
     sizes: dict[str, int] | None = None
-    guards: list[Guard] = field(default_factory=list)
-    equals: dict[str, Dim] = field(default_factory=dict)
-    ints: dict[str, int] = field(default_factory=dict)
+    guards: list[Guard] = field(default_factory=list[Guard])
+    equals: dict[str, Dim] = field(default_factory=dict[str, Dim])
+    ints: dict[str, int] = field(default_factory=dict[str, int])
     # By loop index: its minimum and maximum.
-    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict)
+    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict[str, tuple[Dim, Dim]])
 
     def snapshot(self) -> Snapshot:
         return list(self.guards), dict(self.equals), dict(self.bounds)
@@ -507,7 +509,7 @@ class Facts:
     def learn(self, symbol: str, size: Dim) -> None:
         """Define a symbol that has no definition yet: `symbol` equals `size`."""
         size = self.canonical(size)
-        if symbol not in self.equals and symbol not in size._occurring:
+        if symbol not in self.equals and symbol not in size.occurring:
             self._replace(symbol, size)
 
     def _add_guard(self, guard: Guard) -> None:
@@ -521,7 +523,7 @@ class Facts:
                 and len(a.terms[0][0]) == 1
             ):
                 symbol = a.terms[0][0][0]
-                if symbol in b._occurring:
+                if symbol in b.occurring:
                     continue
                 self._replace(symbol, b)
                 return
@@ -565,7 +567,7 @@ def is_sum_of_sizes(dim: Dim) -> bool:
 
 def slope(dim: Dim, symbol: str) -> int | None:
     """The sign of the coefficient of `symbol` in `dim` (1, 0 or -1); None if it is unknown."""
-    signs = set()
+    signs: set[int] = set()
     for monomial, k in dim.terms:
         if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
             return None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...cache import store
+from ...cache.source_key import platform_key
 from ...codegen.gemm_library import gemm_library
 from ...codegen.options import OPTIONS, spelled
 from ...runtime.jit_link import Code, Unlinkable
@@ -24,7 +25,7 @@ def build(lowered: str, name: str, written: Sequence[int], signature: Signature)
     raises `Overlap` if an array at one of the positions `written` may overlap with another."""
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
     how = repr((spelled(OPTIONS), whose, signature, [*written], name))
-    key = store.digest(store.platform_key(), how, lowered)
+    key = store.digest(platform_key(), how, lowered)
     path = store.directory() / f"kernel_{key}"
     if path not in _built:
         code = store.fetch(path)

@@ -20,6 +20,7 @@ from numba.core.runtime import _nrt_python as _nrt  # type: ignore[attr-defined]
 from numba.core.serialize import dumps
 
 from ...cache import store
+from ...cache.source_key import platform_key
 from ...runtime import block_pool
 from .numba_target import environments
 
@@ -45,7 +46,7 @@ class EntryCache(_Cache):
         self.enabled = True
 
     @property
-    def cache_path(self) -> str:
+    def cache_path(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return str(store.directory())
 
     def enable(self) -> None:
@@ -90,7 +91,7 @@ class EntryCache(_Cache):
         function = self.function
         cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
         key = store.digest(
-            store.platform_key(),
+            platform_key(),
             f"{function.__module__}.{function.__qualname__}",
             repr((sig, codegen.magic_tuple())),
             function.__code__.co_code,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ... import layers as native
 from ..variable import Variable
 
-__all__ = native.__all__
+__all__: list[str] = []
+__all__ += native.__all__
 
 
 class Layer(native.Layer):

@@ -5,6 +5,7 @@ Each case runs, too: `check` compares the text with the meaning of the IR it was
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from s2s.transforms.bufferize.bufferize import storage
 from s2s.transforms.emit.format_ops import WIDTH, lay_out
@@ -546,6 +548,30 @@ def test_emitted_code_passes_ruff() -> None:
     if "No module named ruff" in done.stderr:
         pytest.skip("ruff is not installed")
     assert done.returncode == 0, done.stdout
+
+
+def imports(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.startswith(("import ", "from "))]
+
+
+def test_modules_are_imported_where_code_uses_them() -> None:
+    """Not where a comment or a string has their names."""
+
+    def commented(x):  # type: ignore[no-untyped-def]
+        # as special.erf and math.exp do
+        if x[0] > 9.0:
+            raise ValueError("no special.case of math.here")
+        return np.sum(x)
+
+    def used(x, s):  # type: ignore[no-untyped-def]
+        return np.sum(special.erf(x)) * math.erf(s)
+
+    text = written(commented, X)
+    assert "# as special.erf" in text and "special.case" in text
+    assert imports(text) == ["import numpy as np"]
+    assert imports(written(used, X, 0.5)) == [
+        "import math", "import numpy as np", "from scipy import special",
+    ]  # fmt: skip
 
 
 def test_modules_of_several_functions() -> None:

@@ -19,8 +19,12 @@ class Uses:
     it is passed or returned as a whole, or it has a view or another name.
     """
 
-    allocs: list[tuple[list[L.Stmt], L.Alloc]] = field(default_factory=list)
-    accesses: list[tuple[Path, L.Index, bool]] = field(default_factory=list)
+    allocs: list[tuple[list[L.Stmt], L.Alloc]] = field(
+        default_factory=list[tuple[list[L.Stmt], L.Alloc]]
+    )
+    accesses: list[tuple[Path, L.Index, bool]] = field(
+        default_factory=list[tuple[Path, L.Index, bool]]
+    )
     odd: bool = False
 
 

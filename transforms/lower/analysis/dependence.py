@@ -33,9 +33,9 @@ class LoopReductions:
     allocated once instead, since their sizes are loop-invariant; small buffers are left out.
     """
 
-    folds: dict[str, tuple[str, str]] = field(default_factory=dict)
-    sums: dict[str, tuple[str, int]] = field(default_factory=dict)
-    scratch: dict[str, L.Alloc] = field(default_factory=dict)
+    folds: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    sums: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    scratch: dict[str, L.Alloc] = field(default_factory=dict[str, L.Alloc])
 
 
 def loop_reductions(
@@ -152,9 +152,9 @@ def _is_sum_with(e: L.Expr, v: L.Name) -> bool:
 
 @record
 class _Accesses:
-    loads: list[L.Index] = field(default_factory=list)
-    stores: list[L.Index] = field(default_factory=list)
-    adds: list[L.Store] = field(default_factory=list)
+    loads: list[L.Index] = field(default_factory=list[L.Index])
+    stores: list[L.Index] = field(default_factory=list[L.Index])
+    adds: list[L.Store] = field(default_factory=list[L.Store])
 
 
 def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:

@@ -22,11 +22,15 @@ class Footprint:
     stands for the whole buffer.  `size` is the number of statements.
     """
 
-    reads: set[str] = field(default_factory=set)
-    writes: set[str] = field(default_factory=set)
-    loops: set[str] = field(default_factory=set)
-    loads: list[tuple[str, L.Index | None]] = field(default_factory=list)
-    stores: list[tuple[str, L.Index | None]] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set[str])
+    writes: set[str] = field(default_factory=set[str])
+    loops: set[str] = field(default_factory=set[str])
+    loads: list[tuple[str, L.Index | None]] = field(
+        default_factory=list[tuple[str, L.Index | None]]
+    )
+    stores: list[tuple[str, L.Index | None]] = field(
+        default_factory=list[tuple[str, L.Index | None]]
+    )
     fails: bool = False
     fixed: bool = False  # a barrier: it may not be moved, nor may anything be moved across it
     size: int = 0

@@ -109,7 +109,7 @@ class Liveness:
             return frozenset(uses(stmt))
         if isinstance(stmt, L.If):
             branches = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
-            return frozenset().union(*branches) | uses(stmt)
+            return NONE.union(*branches) | uses(stmt)
         if isinstance(stmt, L.Loop):
             if self.noting:
                 self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live

@@ -61,7 +61,8 @@ def _canonical(amount: WorkPolynomial, facts: Facts) -> WorkPolynomial:
     """A polynomial with one symbol for all sizes that are equal according to `facts`."""
     out: WorkPolynomial = {}
     for monomial, k in amount.items():
-        factor, same = k, []
+        factor = k
+        same: list[str] = []
         for symbol in monomial:
             dim = facts.canonical(Dim.of(symbol))
             if dim.is_const:

@@ -22,6 +22,8 @@ from .single_assignment import resolve
 # Definitions with more nodes than this are not substituted.
 MAX_DEFINITION_NODES = 30
 
+_Pair = tuple[L.Expr, L.Expr]
+
 
 class ValueRanges:
     """The facts that hold at one program point; `walk` moves the point through a body.
@@ -39,7 +41,7 @@ class ValueRanges:
         self._ends: dict[str, L.Expr] = {}
         self._nonnegative: dict[str, None] = {}
         # Pairs of an integer and a bit that is set in it.
-        self._set_bits: dict[tuple[L.Expr, L.Expr], None] = {}
+        self._set_bits: dict[_Pair, None] = {}
 
     # ---- queries
 
@@ -187,7 +189,7 @@ class ValueRanges:
                         facts.popitem()
             self.after(stmt)
 
-    def _facts(self) -> tuple[dict, ...]:
+    def _facts(self) -> tuple[dict[str, L.Expr] | dict[str, None] | dict[_Pair, None], ...]:
         return self.integers, self._defined, self._ends, self._nonnegative, self._set_bits
 
 

@@ -106,7 +106,7 @@ class ScalarDefinitions:
         `zero` is an expression, or a predicate for the expressions that are zero.  The scalars in
         `small` are required to be small, too.  None if the expressions may be nonzero.
         """
-        is_zero = zero if callable(zero) else lambda e: e == zero
+        is_zero: Callable[[L.Expr], bool] = zero if callable(zero) else lambda e: e == zero
         arrays: set[str] = set()
         every = all(self._vanishes(e, is_zero, arrays, small) for e in exprs)
         return arrays if every else None

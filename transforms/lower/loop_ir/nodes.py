@@ -174,7 +174,7 @@ class Loop:
     start: Expr
     stop: Expr
     step: Expr
-    body: list[Stmt] = field(default_factory=list)
+    body: list[Stmt] = field(default_factory=list["Stmt"])
     parallel: bool = False
     exits_early: bool = False
 
@@ -193,7 +193,7 @@ class Break:
 class If:
     cond: Expr
     then: list[Stmt]
-    orelse: list[Stmt] = field(default_factory=list)
+    orelse: list[Stmt] = field(default_factory=list["Stmt"])
 
 
 @record
@@ -296,7 +296,8 @@ def walk_expr(e: Expr) -> Sequence[Expr]:
     """An expression and all its subexpressions, in pre-order."""
     if type(e) not in _OPERANDS:
         return (e,)
-    found, worklist = [], [e]
+    found: list[Expr] = []
+    worklist = [e]
     while worklist:
         e = worklist.pop()
         found.append(e)
@@ -576,7 +577,8 @@ def strip_clamp(end: Expr, other: Expr, op: str) -> Expr:
     match end:
         case Select(Bin(sign, x, y), a, b) if sign == op and (a, b) == (x, y) and y == other:
             return x
-    return end
+        case _:
+            return end
 
 
 def is_check(stmt: Stmt) -> TypeGuard[If]:

@@ -94,11 +94,10 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
     elif isinstance(s, L.Comment):
         if s.text:
             lines.append(f"{pad}# {python_comment(s.text)}")
-    elif isinstance(s, L.Return):
+    else:
+        assert isinstance(s, L.Return), s
         items = [_arg(r) if isinstance(r, L.Part) else typed(r) for r in s.results]
         lines.append(f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})")
-    else:
-        raise AssertionError(s)
 
 
 def _branch(s: L.If, pad: str, depth: int, lines: list[str]) -> None:
@@ -196,9 +195,8 @@ def _expr(e: L.Expr) -> tuple[str, int]:
             return f"not {_paren(e.x, _NOT)}", _NOT
         text = f"{e.op}{_paren(e.x, _UNARY)}"
         return (f"np.{e.dtype}({text})", _ATOM) if _wraps(e, e.dtype) else (text, _UNARY)
-    if isinstance(e, L.Bin):
-        return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
-    raise AssertionError(e)
+    assert isinstance(e, L.Bin), e
+    return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
 
 
 def _wraps(e: L.Expr, dtype: str) -> bool:

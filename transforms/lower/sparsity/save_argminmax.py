@@ -272,11 +272,11 @@ def _backward_slice(stmts: list[L.Stmt], buffers: set[str]) -> list[L.Stmt]:
 
     # Iterate to a fixed point: a scalar assigned late in an iteration may be read early in the
     # next.
-    before = -1
-    while before != len(needed):
+    while True:
         before = len(needed)
         out = filtered(stmts)
-    return out
+        if len(needed) == before:
+            return out
 
 
 def _rename(body: list[L.Stmt], names: dict[str, str]) -> None:
