@@ -7,11 +7,21 @@ this package in a new model, a function for other types of arguments, the block 
 
 from __future__ import annotations
 
+import functools
+import os
+import platform
 from pathlib import Path
 from typing import Any
 
+from ..transforms import frontend, syntax
 from ..transforms.frontend import parse_cache
 from . import store
+from .source_key import source_key
+
+
+@functools.cache
+def _parser_key() -> str:
+    return source_key(*(os.path.dirname(str(p.__file__)) for p in (frontend, syntax)))
 
 
 class ParsedSources:
@@ -22,7 +32,7 @@ class ParsedSources:
         self.unwritten: set[Path] = set()
 
     def _entry(self, text: str) -> tuple[Path, dict[str, Any]]:
-        key = store.digest("parsed", text, store.platform_key(), store.compiler_key())
+        key = store.digest(text, platform.python_version(), _parser_key())
         path = store.directory() / f"parsed_{key}"
         if path not in self.files:
             found = store.fetch(path)

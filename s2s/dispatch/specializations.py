@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cache import parsed_sources
 from ..call import bind_arguments
 from ..call.backend_choice import COMPILED
 from ..call.type_key import fingerprint
@@ -50,6 +51,8 @@ RECOMPILATION_LIMIT = 8
 # Maximal number of type keys in the cache.  Objects are keyed by identity, so the number of
 # possible keys is unbounded.
 MAX_TYPE_KEYS = 256
+
+parsed_sources.install()
 
 
 @dataclass(frozen=True)
@@ -221,6 +224,8 @@ class Specialiser:
                 if getattr(error, "source_line", None) is not None:
                     raise  # the user's own error, found without running the program
                 raise internal(f"translating {self.name}", error) from error
+            finally:
+                parsed_sources.flush()
 
     def request(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Request:
         """The request to the compiler."""

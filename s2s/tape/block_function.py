@@ -20,7 +20,8 @@ from ..api.functions import Function
 from ..call.bind_arguments import Binder
 from ..dispatch.specializations import Options
 from ..errors import UnsupportedError
-from ..transforms.frontend.source import Source
+from ..transforms.frontend import parse_cache
+from ..transforms.frontend.source import Source, parsed
 from ..transforms.ir.record import replace as with_fields
 from ..transforms.syntax import core
 from ..transforms.syntax.names import loads, stores
@@ -154,7 +155,7 @@ class Block:
             around = core.Keyword(at, "around", core.Const(at, True))
             tape = core.Call(at, core.Name(at, "GradientTape"), (), (around,))
             inside = core.With(at, (core.WithItem(at, tape, core.Name(at, name)),), (inside,))
-        body = (*before, inside, *parsed_at(result, block))
+        body = (*before, inside, *self._statements(result))
         params = core.Params(at, plain=tuple(core.Param(at, name) for name in given))
         node = core.Func(at, "tape_block", params, body)
         made: dict[str, Any] = {}
@@ -164,6 +165,16 @@ class Block:
         function._s2s_source = with_fields(self.source, node=node, checked=None)
         function._s2s_replayed = True
         return function
+
+    def _statements(self, text: str) -> core.Block:
+        """Generated statements, with the source position of the block."""
+        key, file = f"statements {text}", "".join(self.source.lines)
+        body = parse_cache.get(file, key)
+        if body is None:
+            body = parsed(text)
+            parse_cache.put(file, key, body)
+        at = self.node.at
+        return tuple(rewrite(stmt, lambda n: with_fields(n, at=at)) for stmt in body)
 
     def _executed_prefix(self, body: core.Block, line: int) -> core.Block:
         """The executed prefix of a block that is at a line now."""
@@ -186,17 +197,6 @@ class Block:
                 return (*body[:i], with_fields(stmt, body=inner))
             return body[:i]
         return body
-
-
-def parsed_at(text: str, like: core.Node) -> core.Block:
-    """Generated statements, with the source position of a node of the user's code."""
-    import libcst
-
-    from ..transforms.frontend.cst_to_core import Translator
-
-    module = libcst.parse_module(text)
-    body = Translator(module).block(module)
-    return tuple(rewrite(stmt, lambda n: with_fields(n, at=like.at)) for stmt in body)
 
 
 # ---------------------------------------------------------------- names

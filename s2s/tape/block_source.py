@@ -6,8 +6,16 @@ import dis
 import types
 from typing import Any
 
+from ..cache import parsed_sources
 from ..errors import SourceError
-from ..transforms.frontend.source import Source, character_column, parse_around, text_of
+from ..transforms.frontend import parse_cache
+from ..transforms.frontend.source import (
+    Source,
+    cache_key,
+    character_column,
+    parse_around,
+    text_of,
+)
 from ..transforms.syntax import core
 from ..transforms.syntax.traverse import walk
 
@@ -17,13 +25,16 @@ _LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")
 def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
     """The `with` statement that a frame is about to enter, and a source for functions made of
     it."""
-    import libcst as cst
-
     what = "the block of this tape"
     lines, file = text_of(frame.f_code, what)
     line = frame.f_lineno
+    text, key = "".join(lines), cache_key(frame.f_code, "with", line)
+    kept = parse_cache.get(text, key)
+    if kept is not None:
+        return Source(file, lines, *kept), kept[0].body[0]
     translator = parse_around(frame.f_code, lines, line)
     if translator is not None:
+        import libcst as cst
 
         def around(node: cst.With) -> bool:
             return translator.at(node)[0] <= line <= translator.at(node.body.body[0])[0]
@@ -34,7 +45,10 @@ def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
             if _matches_bytecode(frame.f_code, node, lines):
                 func = core.Func(node.at, "tape_block", core.Params(node.at), (node,))
                 comments = translator.comments(node.line, node.end_line)
-                return Source(file, lines, func, node.line, node.end_line, comments), node
+                found = (func, node.line, node.end_line, comments)
+                parse_cache.put(text, key, found)
+                parsed_sources.flush()
+                return Source(file, lines, *found), node
     raise SourceError(
         f"{what}: its source in {file} has changed since it was loaded", advice="restart Python"
     )

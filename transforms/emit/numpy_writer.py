@@ -14,6 +14,7 @@ from typing import Any
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
+from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
     Assign,
@@ -43,6 +44,7 @@ from ..ir.precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
 from ..ir.quote import file_name
 from ..rules.random_draws import draw_text
 from ..syntax import core
+from ..syntax.traverse import walk as walk_syntax
 from .format_ops import lay_out, op_text, store_text
 from .inline_temporaries import with_blocks, written_by
 from .line_printer import Line, comment
@@ -83,8 +85,8 @@ def _modules_in(text: str) -> set[str]:
     """Which of the modules `math` and `special` the code uses, comments and strings aside."""
     if not re.search(r"\b(math|special)\.", text):  # parsing is slower
         return set()
-    holders = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Attribute))
-    return {n.id for n in holders if isinstance(n, ast.Name)} & {"math", "special"}
+    holders = (n.value for n in walk_syntax(parsed(text)) if isinstance(n, core.Attr))
+    return {n.id for n in holders if isinstance(n, core.Name)} & {"math", "special"}
 
 
 def write_function(function: Function) -> str:

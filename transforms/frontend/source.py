@@ -8,6 +8,7 @@ lines of this function alone are parsed, by libcst.
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 import re
 import types
@@ -21,6 +22,7 @@ from ..ir.quote import printable
 from ..ir.record import field, record
 from ..syntax import core as c
 from ..syntax.traverse import walk
+from . import parse_cache
 
 if TYPE_CHECKING:
     from .cst_to_core import Translator
@@ -82,7 +84,11 @@ def read(function: Any) -> Source:
     name = getattr(function, "__qualname__", repr(function))
     lines, file = text_of(function, name)
     code: types.CodeType = function.__code__
-    now = _code_now(code, file, "".join(lines))
+    text, key = "".join(lines), cache_key(code)
+    kept = parse_cache.get(text, key)
+    if kept is not None:
+        return Source(file, lines, *kept)
+    now = _code_now(code, file, text)
     found = None if now is None else _parsed(now, file, lines, code)
     if found is None:
         nearby = _parsed(code, file, lines, code)
@@ -95,7 +101,14 @@ def read(function: Any) -> Source:
             f"{name}: its source in {file} has changed since it was loaded",
             advice="reload the module, or restart Python",
         )
+    parse_cache.put(text, key, (found.node, found.first, found.last, found.comments))
     return found
+
+
+def cache_key(code: types.CodeType, *more: Any) -> str:
+    """The key of what is parsed for a code, in the text of its file."""
+    parts = repr((code.co_firstlineno, _key(code), *more))
+    return hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def function_at(file: str, lines: list[str], line: int) -> Source | None:
@@ -225,6 +238,16 @@ def parse_around(
             continue
         return Translator(module, first - indented, mangler(mangled or code))
     return None
+
+
+def parsed(text: str) -> c.Block:
+    """Statements that have no file."""
+    import libcst as cst
+
+    from .cst_to_core import Translator
+
+    module = cst.parse_module(text)
+    return Translator(module).block(module)
 
 
 MOST_TRIES = 200  # candidates for the last line of a statement
