@@ -17,7 +17,7 @@ from .checkpoint.plan_tape import save
 from .emit.numpy_writer import write_with_places
 from .frontend.check_subset import checked
 from .frontend.desugar import show_desugared
-from .frontend.kernel_interface import Build, ObjectGuard, Param, Whence
+from .frontend.kernel_interface import Build, ObjectGuard, Param, Readable, Written
 from .frontend.pytree import (
     Fixed,
     Out,
@@ -82,7 +82,7 @@ class Request:
 
 
 @record
-class Compiled:
+class Compiled(Readable):
     """The result of a compilation: the source texts and the calling convention of the kernel.
 
     The arguments of the kernel are the value of each of `params`, then the seed `out_bar` in vjp
@@ -97,15 +97,14 @@ class Compiled:
     grads: list[OutTree]
     guards: list[Guard]
     object_guards: list[ObjectGuard]
-    source: str
     lowered: str
     entry: str
+    write: Callable[[], Written]
     out_like: dict[int, int] = field(default_factory=dict)
     result_types: list[Type] = field(default_factory=list)
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)  # by base name: files that errors may name
-    places: dict[int, Whence] = field(default_factory=dict)  # by line of `source`: its origin
     # the side effects to apply after the call (the path of the holder, the step from there, the
     # value), and the paths of the objects and containers from outside, including the holders
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
@@ -129,40 +128,43 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    stored = storage(module)
-    times.append(time.perf_counter())
-    readable, places = write_with_places(stored)
-    times.append(time.perf_counter())
     lowered = lower(
         storage(module, for_lowering=True), facts,
         boundscheck=request.boundscheck, parallel=request.parallel,
     )  # fmt: skip
     times.append(time.perf_counter())
-    names = [*(name for name, _ in stages), "storage", "write", "lower"]
-    return Compiled(
+    names = [*(name for name, _ in stages), "lower"]
+    compiled = Compiled(
         name=module.entry,
         params=spec.params,
         out=spec.out,
         grads=_gradient_trees(spec, request),
         guards=facts.guards,
         object_guards=spec.object_guards,
-        source=readable,
         lowered=lowered.text,
         entry=lowered.entry,
+        write=lambda: write_with_places(storage(module)),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
         failures=lowered.failures,
         files=spec.files,
-        places=places,
         changes=spec.changes,
         holders=spec.holders if spec.changes else [],
         builds=spec.builds,
         inlined=spec.inlined,
         loose=spec.loose,
-        passes=lambda: _passes(stages, readable, lowered.text),
         seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
     )
+    compiled.passes = lambda: _passes(stages, compiled)
+    return compiled
+
+
+def write(request: Request) -> Written:
+    """The readable source of a program that is already compiled, and the places of its lines."""
+    spec = _specialise(request)
+    *_, (_, module) = _middle(spec, request)
+    return write_with_places(storage(module))
 
 
 @record
@@ -182,7 +184,8 @@ def reads(request: Request) -> ReadAnalysis:
     values = {x.name for s in stmts for x in operands_of(s) if isinstance(x, Var)}
     return ReadAnalysis(
         name=spec.module.entry, params=spec.params, out=spec.out, grads=[],
-        guards=spec.facts.guards, object_guards=spec.object_guards, source="", lowered="", entry="",
+        guards=spec.facts.guards, object_guards=spec.object_guards, lowered="", entry="",
+        write=lambda: ("", {}),
         used=frozenset(i for i, p in enumerate(spec.params) if p.name in values),
         legacy=any(isinstance(s, Draw) and s.rng is None for s in stmts),
     )  # fmt: skip
@@ -268,16 +271,14 @@ def _unpack_value(spec: Specialised) -> None:
         main.results[0] = scalar
 
 
-def _passes(
-    stages: list[tuple[str, Module]], readable: str, lowered: str
-) -> Iterator[tuple[str, str]]:
+def _passes(stages: list[tuple[str, Module]], compiled: Compiled) -> Iterator[tuple[str, str]]:
     """The text of the program after each pass."""
     yield "desugar", show_desugared(checked(stages[0][1].main.source))
     for name, module in stages:
         yield name, show(module)
     yield "storage", show(storage(stages[-1][1]))
-    yield "write", readable
-    yield "lower", lowered
+    yield "write", compiled.source
+    yield "lower", compiled.lowered
 
 
 def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:

@@ -34,7 +34,7 @@ from ..cache.stable_identity import (
     meant,
 )
 from ..call.guards import Reach
-from ..transforms.frontend.kernel_interface import Build, ObjectGuard, Param
+from ..transforms.frontend.kernel_interface import Build, ObjectGuard, Param, Readable
 from ..transforms.frontend.pytree import (
     Argument,
     Fixed,
@@ -51,7 +51,7 @@ from ..transforms.ir.symbolic_dims import Dim
 
 MAX_RECORDS = 8  # per file
 # Fields of `Compiled` that are not stored, or are stored in another form.
-_NOT_STORED = ("passes", "object_guards", "builds", "inlined", "loose")
+_NOT_STORED = ("passes", "write", "object_guards", "builds", "inlined", "loose")
 
 # Guards in a form that can be compared between processes.
 Guards = list[tuple[Path, str, Any]]
@@ -70,6 +70,10 @@ class Record:
     guards: Guards
     fixed: Guards
     builds: list[tuple[Guards, Build]]
+
+
+class Recalled(types.SimpleNamespace, Readable):
+    """A stored specialisation, as the compiler would return it."""
 
 
 class Specialiser(Protocol):
@@ -196,7 +200,7 @@ def _load(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any,
     found = _matching_guards(record.guards, value)[count:]
     own = {p for n, s in specs.items() for p, _ in spec_leaves(s, (("arg", n),))}
     _check_params([p for p in record.fields["params"] if p.path not in own], value)
-    return types.SimpleNamespace(
+    return Recalled(
         **record.fields, object_guards=found, builds=[], inlined=[], loose=False, passes=None
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 import warnings
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ from .recompile_reason import why_compiled
 from .specialization import Entry, seed_of
 
 if TYPE_CHECKING:
+    from ..transforms.frontend.kernel_interface import Written
     from ..transforms.pipeline import Compiled, Request
 
 # Recompilations for arguments of the same types after which a RecompilationWarning is issued.
@@ -180,10 +182,23 @@ class Specialiser:
 
         specs = self.describe(args)
         for found in persistent.recall(self, specs, args):
+            found.write = self._writer(specs, args)
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
         return None
+
+    def _writer(self, specs: dict[str, Spec], args: tuple[Any, ...]) -> Callable[[], Written]:
+        """Writes the readable source of a specialisation that was compiled for such arguments:
+        another process compiled it, and kept only what calls need."""
+        values = self.named(tuple(map(stand_in, args)))
+
+        def write() -> Written:
+            from ..transforms import pipeline
+
+            return pipeline.write(self.request(specs, values))
+
+        return write
 
     def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
         """Compile for bound arguments, with their sizes as hints, or for all sizes."""
@@ -326,6 +341,19 @@ class Specialiser:
 
 
 FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt="
+
+
+def stand_in(value: Any) -> Any:
+    """A value that specialises as `value` does and does not keep its arrays alive."""
+    if type(value) is np.ndarray:
+        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(map(stand_in, value))
+    if type(value) is dict:
+        return {key: stand_in(part) for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(stand_in, value))
+    return value
 
 
 def looks_decorated(function: types.FunctionType) -> bool:

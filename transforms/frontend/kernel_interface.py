@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..ir.lazy import lazy
 from ..ir.nodes import Type
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim, Guard
@@ -79,3 +81,27 @@ class Build:
     relations: tuple[Guard, ...]
     params: tuple[Param, ...]
     sizes: tuple[Dim, ...]
+
+
+# The readable source of a program, and by line the place that it comes from.
+Written = tuple[str, dict[int, Whence]]
+
+
+class Readable:
+    """A compiled program whose readable source is written when it is asked for."""
+
+    write: Callable[[], Written]
+
+    @lazy
+    def _written(self) -> Written:
+        return self.write()
+
+    @property
+    def source(self) -> str:
+        """The program as NumPy-level Python."""
+        return self._written[0]
+
+    @property
+    def places(self) -> dict[int, Whence]:
+        """By line of `source`: the line of the user's that it comes from."""
+        return self._written[1]
