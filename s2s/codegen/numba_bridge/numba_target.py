@@ -47,7 +47,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, target_registr
 from numba.core.typing.context import Context as TypingContext
 from numba.core.typing.templates import builtin_registry as declarations
 
-from ...transforms.ir.lazy import lazy, once
+from ...transforms.ir.lazy import lazy_property, memoize
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -106,7 +106,7 @@ class KernelCodegen(JITCPUCodegen):
     reduce_strength = True
 
 
-@once
+@memoize
 def _codegen() -> Any:
     return KernelCodegen("s2s.exec")
 
@@ -117,7 +117,7 @@ class LibraryTarget(CPUTarget):
 
     options = cpu.CPUTargetOptions
 
-    @lazy
+    @lazy_property
     def target_context(self) -> Any:
         context: Any = cpu_target.target_context
         return context.subtarget(_internal_codegen=_codegen())
@@ -160,11 +160,11 @@ class KernelTarget(CPUTarget):
 
     options = cpu.CPUTargetOptions
 
-    @lazy
+    @lazy_property
     def typing_context(self) -> Any:
         return KernelTyping()
 
-    @lazy
+    @lazy_property
     def target_context(self) -> Any:
         return KernelContext(self.typing_context, TARGET)
 
