@@ -35,7 +35,7 @@ class ParsedSources:
         key = store.digest(text, platform.python_version(), _parser_key())
         path = store.directory() / f"parsed_{key}"
         if path not in self.files:
-            found = store.fetch(path)
+            found = store.read_entry(path)
             self.files[path] = found if isinstance(found, dict) else {}
         return path, self.files[path]
 
@@ -57,7 +57,7 @@ class ParsedSources:
         while self.unwritten:
             path = self.unwritten.pop()
             try:
-                store.keep(path, {**(store.fetch(path) or {}), **self.files[path]})
+                store.write_entry(path, {**(store.read_entry(path) or {}), **self.files[path]})
             except Exception:
                 continue
 

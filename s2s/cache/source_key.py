@@ -58,11 +58,11 @@ def source_key(*folders: str) -> str:
     files = sorted(file for folder in folders for file in _python_files(folder, ""))
     stamps = [(name, s.st_mtime_ns, s.st_ctime_ns, s.st_size) for name, _, s in files]
     entry = store.directory() / f"sources_{store.digest(repr(stamps))}"
-    found = store.fetch(entry)
+    found = store.read_entry(entry)
     if not isinstance(found, str):
         found = store.digest(*(part for name, path, _ in files for part in (name, _bytes(path))))
         if max((max(s[1:3]) for s in stamps), default=0) < time.time_ns() - _RESOLUTION:
-            store.keep(entry, found)
+            store.write_entry(entry, found)
     return found
 
 

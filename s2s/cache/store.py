@@ -140,7 +140,7 @@ def _mark(path: Path) -> None:
 # ---------------------------------------------------------------- entries
 
 
-def keep(path: Path, value: Any) -> None:
+def write_entry(path: Path, value: Any) -> None:
     """Write a value with its seal.  No effect in a read-only directory."""
     if not os.access(path.parent, os.W_OK):
         return
@@ -151,7 +151,7 @@ def keep(path: Path, value: Any) -> None:
         warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
 
 
-def fetch(path: Path) -> Any:
+def read_entry(path: Path) -> Any:
     """A stored value; None if there is none, it was damaged or renamed, another user could have
     written it, or a class it refers to no longer exists."""
     content = _read_entry(path, -1)

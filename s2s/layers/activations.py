@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..api.directional import stop_gradient
-from ..runtime.lazy_import import later
+from ..runtime.lazy_import import lazy_import
 
-scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+scipy: Any = lazy_import(
+    "scipy"
+)  # imported lazily: it takes longer to load than this whole package
 
 Activation = Callable[[Any], Any]
 

@@ -10,12 +10,14 @@ import numpy as np
 from ..api.custom_derivatives import custom_gradient
 from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
-from ..runtime.lazy_import import later
+from ..runtime.lazy_import import lazy_import
 from ._axes import axes
 from ._inputs import alike, filled, given
 from .tensors import export
 
-scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+scipy: Any = lazy_import(
+    "scipy"
+)  # imported lazily: it takes longer to load than this whole package
 
 # Functions that are also in `tf` itself.
 __all__ = [

@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..ir.lazy import lazy
+from ..ir.lazy import lazy_property
 from ..ir.nodes import Type
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim, Guard
@@ -92,7 +92,7 @@ class Readable:
 
     write: Callable[[], Written]
 
-    @lazy
+    @lazy_property
     def _written(self) -> Written:
         return self.write()
 

@@ -285,7 +285,7 @@ class Custom:
 
     The derivative with respect to `inputs` is the one given here, regardless of how the values
     are computed.  `pullback` is a function of `captured` and of one adjoint per target; it
-    yields one adjoint per input.  After the last differentiation, `settle` in
+    yields one adjoint per input.  After the last differentiation, `erase_custom_derivatives` in
     `autodiff/custom_derivative.py` replaces the statement with its values."""
 
     targets: list[Var]

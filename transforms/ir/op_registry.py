@@ -64,7 +64,7 @@ class Accumulate:
     Positions in `path` index the arguments of `update_add`: the first operand is 2.
 
     A path of one step ("list", p) is element `p` of a list: it is replaced by its sum with
-    `value` (`list_set` in `list_zeros_like(x)`).  `accumulate` in `rules/internal/update.py`
+    `value` (`list_set` in `list_zeros_like(x)`).  `add_contribution` in `rules/internal/update.py`
     emits either."""
 
     value: Any

@@ -184,7 +184,7 @@ def overwritten(function: Function) -> set[str]:
     return found - {p.name for p in function.params if p.name not in written}
 
 
-def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
+def is_never_overwritten(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
     """True if an array, and every array that it is a view of, is never overwritten.  `lost` are
     the arrays that may be (`overwritten`)."""
     while x.name not in lost:

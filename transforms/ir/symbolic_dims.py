@@ -277,7 +277,7 @@ def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) ->
     if not facts.bounds.keys() & (start.symbols | stop.symbols):
         return None
     conditions = [start, stop - start, n - stop]
-    return stop - start if facts.all_hold(conditions) else None
+    return stop - start if facts.guard_nonnegative(conditions) else None
 
 
 def mask_count(mask: Dim) -> Dim:
@@ -394,7 +394,7 @@ class Facts:
             return "right1"
         return "mismatch"
 
-    def agree(self, left: Dim, right: Dim) -> bool:
+    def guard_equal(self, left: Dim, right: Dim) -> bool:
         """True if two sizes are provably equal, or if the actual sizes are equal; the latter
         adds a guard."""
         left, right = self.canonical(left), self.canonical(right)
@@ -406,14 +406,14 @@ class Facts:
         self._add_guard(Guard("equal", left, right))
         return True
 
-    def all_hold(self, dims: list[Dim]) -> bool:
+    def guard_nonnegative(self, dims: list[Dim]) -> bool:
         """True if all dims are nonnegative for all values of the loop indices: provably, or for
         the actual sizes, which adds guards."""
         new: list[Guard] = []
         for dim in map(self._minimum, dims):
             if dim is None:
                 return False
-            if self.not_negative(dim):
+            if self.is_nonnegative(dim):
                 continue
             size = self._size(dim)
             if size is None or size < 0:
@@ -423,7 +423,7 @@ class Facts:
         self.guards += [g for g in new if g not in self.guards]
         return True
 
-    def not_negative(self, dim: Dim) -> bool:
+    def is_nonnegative(self, dim: Dim) -> bool:
         """True if the dim is provably nonnegative, from its terms or from a guard."""
         return is_sum_of_sizes(dim) or any(
             g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
@@ -435,7 +435,7 @@ class Facts:
         arguments, which adds a guard; None if it is unknown."""
         dim = self.canonical(dim)
         least = self._minimum(dim)
-        if least is not None and self.not_negative(least):
+        if least is not None and self.is_nonnegative(least):
             return False
         value = dim if self.sizes is None else dim.substitute(self.sizes | self.ints)
         if not value.is_const or dim.is_const:
@@ -460,7 +460,7 @@ class Facts:
                 dim = self.canonical(dim.substitute({symbol: low if sign > 0 else high}))
         return dim
 
-    def greatest(self, dim: Dim) -> Dim | None:
+    def maximum(self, dim: Dim) -> Dim | None:
         """The maximum over all iterations of the enclosing loops; None as for the minimum."""
         least = self._minimum(Dim.of(0) - dim)
         return None if least is None else Dim.of(0) - least
@@ -478,14 +478,14 @@ class Facts:
             self.guards.append(Guard("differ", dim))
         return size == 1
 
-    def settle(self, dim: Dim, value: int) -> None:
+    def guard_value(self, dim: Dim, value: int) -> None:
         """Record a guard on whether a size equals `value`, where the actual size is available."""
         dim = self.canonical(dim)
         size = self._size(dim)
         if size is None or dim.is_const:
             return
         if size == value:
-            self.rely_on_size(dim)
+            self.guard_size(dim)
         else:
             self.guards.append(Guard("differ", dim, Dim.of(value)))
 
@@ -493,7 +493,7 @@ class Facts:
         """The actual size; None where it is not available."""
         return self._size(self.canonical(dim))
 
-    def rely_on_size(self, dim: Dim) -> None:
+    def guard_size(self, dim: Dim) -> None:
         """Guard that a dim equals its actual size, and use that size from here on."""
         dim = self.canonical(dim)
         size = self._size(dim)
@@ -506,7 +506,7 @@ class Facts:
         value = dim.substitute(self.sizes)
         return value.const if value.is_const else None
 
-    def learn(self, symbol: str, size: Dim) -> None:
+    def define(self, symbol: str, size: Dim) -> None:
         """Define a symbol that has no definition yet: `symbol` equals `size`."""
         size = self.canonical(size)
         if symbol not in self.equals and symbol not in size.occurring:

@@ -32,7 +32,7 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import record, replace
-from ..rules.axes_and_sizes import known, product
+from ..rules.axes_and_sizes import constant_value, product
 from ..syntax import core
 from ..syntax.printer import show
 from .derived import Traced
@@ -165,7 +165,7 @@ class TapeProducts(Mixin):
         if not asked.connected:  # zeros in any case, as in TensorFlow
             return self._given(tape, self.b.emit("zeros", *sizes, dtype=out.type.dtype).operand)
         (source,) = asked.connected
-        total = known(product(rows))
+        total = constant_value(product(rows))
         eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
         eye = self.b.emit("reshape", eye, total, 1, *rows)
         seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
@@ -368,7 +368,11 @@ class TapeProducts(Mixin):
         sweep = made.body[split:]
         slots = set(_restored(sweep))
         again = [s for s in made.body[:split] if slots & set(_saved([s]))]
-        again = CalleeVjps(Module(self.callees(again), "")).quiet(replace(made, body=again)).body
+        again = (
+            CalleeVjps(Module(self.callees(again), ""))
+            .without_effects(replace(made, body=again))
+            .body
+        )
         body = _without_saves([*again, *sweep], slots | set(_restored(again)))
         results = dict(zip((*wrt, *inner), made.results))
         ordered = [results[v.name] for v in wanted]

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...call.kernel_arguments import Kernel, aligned, fitted
+from ...call.kernel_arguments import Kernel, to_kernel_argument, with_copied_arguments
 from ...errors import MISS
 from . import native_call, object_layout
 from .entry_signature import signature_of
@@ -52,11 +52,11 @@ def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
         rest = given if any(b is None for b in buffers) else (*given, *buffers)
         found = function(*params, *rest)
         if found is MISS:
-            found = function(*map(fitted, specs, params), *rest)
+            found = function(*map(to_kernel_argument, specs, params), *rest)
         if found is MISS:
             raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
         return (found,) if count == 1 else found
 
-    whole: Any = aligned(run, compiled, function)
+    whole: Any = with_copied_arguments(run, compiled, function)
     whole.writer = partial(native_call.NativeWriter, signature=signature)
     return whole

@@ -49,7 +49,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, target_registr
 from numba.core.typing.context import Context as TypingContext
 from numba.core.typing.templates import builtin_registry as declarations
 
-from ...transforms.ir.lazy import lazy, once
+from ...transforms.ir.lazy import lazy_property, memoize
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -108,7 +108,7 @@ class KernelCodegen(JITCPUCodegen):
     reduce_strength = True
 
 
-@once
+@memoize
 def _codegen() -> Any:
     return KernelCodegen("s2s.exec")
 
@@ -123,7 +123,7 @@ class LibraryTarget(CPUTarget):
     def target_context(self) -> Any:
         return self._target_context
 
-    @lazy
+    @lazy_property
     def _target_context(self) -> Any:
         context: Any = cpu_target.target_context
         return context.subtarget(_internal_codegen=_codegen())
@@ -175,11 +175,11 @@ class KernelTarget(CPUTarget):
     def target_context(self) -> Any:
         return self._target_context
 
-    @lazy
+    @lazy_property
     def _typing_context(self) -> KernelTyping:
         return KernelTyping()
 
-    @lazy
+    @lazy_property
     def _target_context(self) -> KernelContext:
         return KernelContext(self.typing_context, TARGET)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.emit.format_ops import WIDTH, lay_out
 from s2s.transforms.emit.numpy_writer import write, write_function
 from s2s.transforms.frontend.pytree import describe
@@ -35,7 +35,7 @@ from s2s.transforms.ir.nodes import (
     Var,
 )
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.pipeline import Request, _middle, _specialise
+from s2s.transforms.pipeline import Request, _specialise, _value_form_passes
 from tests.transforms.running import check_same, flat
 
 X = np.array([0.3, 1.2, -0.7, 0.4])
@@ -48,8 +48,8 @@ def written(f: Callable[..., Any], *args: Any, wrt: tuple[str, ...] = ()) -> str
     specs = {n: describe(a) for n, a in zip(names, args)}
     request = Request(f, specs, dict(zip(names, args)), "vjp" if wrt else "primal", wrt)
     spec = _specialise(request)
-    stages = dict(_middle(spec, request))
-    text = write(storage(stages["save"]))
+    stages = dict(_value_form_passes(spec, request))
+    text = write(bufferize(stages["save"]))
     given = [*args, 1.0] if wrt else list(args)
     if len(stages["save"].functions) == 1:
         check_same(stages["simplify"], text, *given, rtol=1e-9)
@@ -281,8 +281,8 @@ def calls_a_helper(x):
 def test_text_that_needs_more_than_numpy_prints_from_ir(f: Callable[..., Any]) -> None:
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     request = Request(f, {"x": describe(1.5)}, {"x": 1.5})
-    module = list(_middle(_specialise(request), request))[-1][1]
-    text = write(storage(module))
+    module = list(_value_form_passes(_specialise(request), request))[-1][1]
+    text = write(bufferize(module))
     # The global has become a parameter, the helper has been inlined.
     assert "helper(" not in body(text)
     namespace: dict[str, Any] = {}
