@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .public_names import listing
 from .transforms.ir.errors import (
     LinAlgError_,
     S2SError,
@@ -35,6 +36,7 @@ __all__ = [
     "UnsupportedError",
     "ValueError_",
 ]
+__dir__ = listing(__name__)
 
 
 class InternalCompilerError(S2SError, RuntimeError):

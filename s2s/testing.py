@@ -14,6 +14,7 @@ from .api import functions
 from .api.directional import hvp, jvp
 from .call import bind_arguments, tree_copy
 from .errors import TypeError_, UnsupportedError
+from .public_names import listing
 from .transforms.frontend.pytree import (
     ArraySpec,
     Path,
@@ -26,6 +27,9 @@ from .transforms.frontend.pytree import (
 )
 from .transforms.frontend.source import signature
 from .transforms.ir.lazy import lazy
+
+__all__ = ["Entry", "Report", "WrongGradient", "check_grads"]
+__dir__ = listing(__name__)
 
 Run = Callable[[dict[str, Any]], Any]
 

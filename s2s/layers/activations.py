@@ -8,9 +8,31 @@ from typing import Any
 import numpy as np
 
 from ..api.directional import stop_gradient
+from ..public_names import listing
 from ..runtime.lazy_import import later
 
 scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+
+__all__ = [
+    "elu",
+    "exponential",
+    "gelu",
+    "get",
+    "hard_sigmoid",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softsign",
+    "tanh",
+]
+__dir__ = listing(__name__)
 
 Activation = Callable[[Any], Any]
 

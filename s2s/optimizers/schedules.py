@@ -7,6 +7,17 @@ from typing import Any
 import numpy as np
 
 from ..objects.change_counter import Announces
+from ..public_names import listing
+
+__all__ = [
+    "CosineDecay",
+    "CosineDecayRestarts",
+    "ExponentialDecay",
+    "InverseTimeDecay",
+    "PiecewiseConstantDecay",
+    "PolynomialDecay",
+]
+__dir__ = listing(__name__)
 
 
 class Steps(Announces):
