@@ -14,17 +14,9 @@ from .objects.tensor import tensor
 from .public_names import listing
 
 __all__ = [
-    "Accuracy",
-    "BinaryAccuracy",
-    "CategoricalAccuracy",
-    "Mean",
-    "MeanAbsoluteError",
-    "MeanSquaredError",
-    "Metric",
-    "RootMeanSquaredError",
-    "SparseCategoricalAccuracy",
-    "Sum",
-]
+    "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
+    "MeanSquaredError", "Metric", "RootMeanSquaredError", "SparseCategoricalAccuracy", "Sum",
+]  # fmt: skip
 __dir__ = listing(__name__)
 
 

@@ -14,24 +14,9 @@ from ..runtime.lazy_import import later
 scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
 
 __all__ = [
-    "elu",
-    "exponential",
-    "gelu",
-    "get",
-    "hard_sigmoid",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-    "softsign",
-    "tanh",
-]
+    "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax",
+    "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh",
+]  # fmt: skip
 __dir__ = listing(__name__)
 
 Activation = Callable[[Any], Any]

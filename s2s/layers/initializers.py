@@ -10,15 +10,8 @@ import numpy as np
 from ..public_names import listing
 
 __all__ = [
-    "get",
-    "glorot_uniform",
-    "he_normal",
-    "ones",
-    "orthogonal",
-    "set_seed",
-    "uniform",
-    "zeros",
-]
+    "get", "glorot_uniform", "he_normal", "ones", "orthogonal", "set_seed", "uniform", "zeros",
+]  # fmt: skip
 __dir__ = listing(__name__)
 
 Initializer = Callable[[tuple[int, ...], Any], Any]

@@ -10,13 +10,9 @@ from ..objects.change_counter import Announces
 from ..public_names import listing
 
 __all__ = [
-    "CosineDecay",
-    "CosineDecayRestarts",
-    "ExponentialDecay",
-    "InverseTimeDecay",
-    "PiecewiseConstantDecay",
-    "PolynomialDecay",
-]
+    "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
+    "PiecewiseConstantDecay", "PolynomialDecay",
+]  # fmt: skip
 __dir__ = listing(__name__)
 
 
