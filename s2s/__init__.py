@@ -16,11 +16,18 @@ from .api.directional import hvp, jvp, stop_gradient, vjp
 from .api.functions import function, grad, value_and_grad
 from .api.jacobian_vmap import hessian, jacobian, vmap
 from .errors import (
+    BuildError,
+    CacheError,
     InternalCompilerError,
+    NonFiniteError,
     RecompilationWarning,
     S2SError,
+    S2SLinAlgError,
+    S2STypeError,
+    S2SValueError,
     SourceError,
     UnsupportedError,
+    WrongGradient,
 )
 from .inspect.debug_nans import debug_nans
 from .objects.variable import Variable
@@ -51,17 +58,24 @@ if TYPE_CHECKING:
     from .training.history import History
 
 __all__ = [
+    "BuildError",
+    "CacheError",
     "GradientTape",
     "History",
     "InternalCompilerError",
     "Layer",
     "Model",
+    "NonFiniteError",
     "RecompilationWarning",
     "S2SError",
+    "S2SLinAlgError",
+    "S2STypeError",
+    "S2SValueError",
     "Sequential",
     "SourceError",
     "UnsupportedError",
     "Variable",
+    "WrongGradient",
     "__version__",
     "adjoint",
     "aot",

@@ -17,7 +17,7 @@ from .. import kernels
 from .._version import __version__
 from ..codegen.gemm import gemm_call
 from ..codegen.gemm_library import gemm_dispatch
-from ..errors import TypeError_, UnsupportedError
+from ..errors import BuildError, S2STypeError, UnsupportedError
 from ..runtime.output_file import write as write_file
 from ..transforms.ir.quote import file_name
 from . import blas as external
@@ -27,7 +27,6 @@ from .c_kernel import Kernel
 from .export_spec import Export, Item, describe
 from .library_module import LIBRARY, Library
 from .library_state import Slot, State
-from .link import BuildError
 from .type_signature import Signature, read
 
 
@@ -101,7 +100,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
     """The functions to compile by name, each with its parsed signatures."""
     if isinstance(function, Mapping):
         if signature is not None:
-            raise TypeError_(
+            raise S2STypeError(
                 "give the signatures with the functions: {name: (function, signature)}"
             )
         pairs = {c_names.check_symbol(str(k), "function"): v for k, v in function.items()}
@@ -110,7 +109,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
     found = {}
     for key, pair in pairs.items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise TypeError_(f"{key} must be a pair of a function and a signature")
+            raise S2STypeError(f"{key} must be a pair of a function and a signature")
         one, given = pair
         several = given if isinstance(given, list) else [given]
         found[key] = one, [read(() if g is None else g) for g in several]
