@@ -27,6 +27,7 @@ from .errors import (
     S2SValueError,
     SourceError,
     UnsupportedError,
+    VersionError,
     WrongGradient,
 )
 from .inspect.debug_nans import debug_nans
@@ -75,6 +76,7 @@ __all__ = [
     "SourceError",
     "UnsupportedError",
     "Variable",
+    "VersionError",
     "WrongGradient",
     "__version__",
     "adjoint",

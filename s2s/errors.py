@@ -39,6 +39,7 @@ __all__ = [
     "S2SValueError",
     "SourceError",
     "UnsupportedError",
+    "VersionError",
     "WrongGradient",
 ]
 __dir__ = listing(__name__)
@@ -70,6 +71,10 @@ class NonFiniteError(S2SError, FloatingPointError):
         if mark:
             lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
         return "\n".join(lines)
+
+
+class VersionError(S2SError, RuntimeError):
+    """CPython, llvmlite or Numba has a version that s2s does not compile with."""
 
 
 class WrongGradient(S2SError, AssertionError):

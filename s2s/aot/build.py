@@ -19,6 +19,7 @@ from ..codegen.gemm import gemm_call
 from ..codegen.gemm_library import gemm_dispatch
 from ..errors import BuildError, S2STypeError, UnsupportedError
 from ..runtime.output_file import write as write_file
+from ..runtime.versions import require_numba
 from ..transforms.ir.quote import file_name
 from . import blas as external
 from . import c_names, header, link, python_loader, unsupported_calls, workspace_plan
@@ -90,6 +91,7 @@ def build(
         with it, the workspace size query includes what these loops save
     link: False skips the shared library, the only file that needs a C compiler
     """
+    require_numba()
     path = Path(out)
     name = c_names.check_symbol(path.name, "library")
     made = _Build(name, path.parent, cpu, target, blas, max_trips, link)

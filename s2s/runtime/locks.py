@@ -30,6 +30,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from . import versions
+
 CHECKED = os.environ.get("S2S_CHECK_LOCKS", "") not in ("", "0")
 
 
@@ -66,6 +68,7 @@ lock = OrderedLock(loading)
 
 def compiler_lock() -> Any:
     """Numba's compiler lock.  Imports Numba."""
+    versions.require_numba()
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
@@ -83,11 +86,14 @@ def is_compiling() -> bool:
 
 @contextmanager
 def making(backend: str) -> Iterator[None]:
-    """Hold the locks for compiling or loading a kernel."""
+    """Hold the locks for compiling or loading a kernel.  Refuses versions that are not supported,
+    before anything that they might break."""
     if backend in ("loops", "python"):
         with lock:
             yield
-    elif is_compiling():
+        return
+    versions.require_llvm() if backend == "native" else versions.require_numba()
+    if is_compiling():
         yield
     else:
         with loading, ExitStack() as stack:

@@ -44,6 +44,7 @@ BASES = {
     "S2SValueError": ValueError,
     "SourceError": OSError,
     "UnsupportedError": NotImplementedError,
+    "VersionError": RuntimeError,
     "WrongGradient": AssertionError,
 }
 
