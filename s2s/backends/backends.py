@@ -34,11 +34,18 @@ if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
 
-def has_native() -> bool:
-    """Whether `backend="native"` supports this interpreter."""
-    from . import native
+def native_problem() -> str:
+    """Why `backend="native"` does not support this interpreter; empty if it does."""
+    from .native import object_layout
 
-    return native.is_available()
+    return object_layout.layout_problem()
+
+
+def bytecode_problem() -> str:
+    """Why calls of native kernels do not run as bytecode; empty if they do."""
+    from .native import call_vm
+
+    return "" if call_vm.is_known() else "this interpreter lays out its classes in another way"
 
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

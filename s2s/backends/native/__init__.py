@@ -27,14 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...call.kernel_arguments import Kernel, aligned, fitted
 from ...errors import MISS
-from . import native_call, object_layout
+from . import native_call
 from .entry_signature import signature_of
 from .object_code import build
 
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
-
-is_available = object_layout.is_layout_known
 
 
 def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
