@@ -34,18 +34,12 @@ if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
 
-def native_problem() -> str:
-    """Why `backend="native"` does not support this interpreter; empty if it does."""
-    from .native import object_layout
+def native_problems() -> tuple[str, str]:
+    """Why `backend="native"` does not support this interpreter, and why its calls do not run as
+    bytecode; both are empty if all is well."""
+    from . import native
 
-    return object_layout.layout_problem()
-
-
-def bytecode_problem() -> str:
-    """Why calls of native kernels do not run as bytecode; empty if they do."""
-    from .native import call_vm
-
-    return "" if call_vm.is_known() else "this interpreter lays out its classes in another way"
+    return native.problems()
 
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

@@ -146,7 +146,7 @@ def _machine(is_compiling: bool) -> dict[str, str]:
 def _backends(found: Findings) -> dict[str, str]:
     """The back end that calls use, and a description of each."""
     native = "the same loop nests, entered without Numba"
-    if problem := backends.native_problem():
+    if problem := backends.native_problems()[0]:
         native = f"off: {problem}; numba is used instead"
     origin = "S2S_BACKEND" if os.environ.get("S2S_BACKEND") else "default"
     try:
@@ -225,7 +225,7 @@ def _try_out(found: Findings) -> dict[str, str]:
     """Compile and run one small gradient with each back end that has a short way from the call to
     the kernel, record a problem if it fails or is wrong, and tell how repeated calls run."""
     ways = {}
-    for backend in ("numba", *(() if backends.native_problem() else ("native",))):
+    for backend in ("numba", *(() if backends.native_problems()[0] else ("native",))):
         function = functions.grad(_sample, backend=backend)
         try:
             gradients = [function(np.array([0.5, 1.0]), np.eye(2)) for _ in range(3)]
@@ -245,7 +245,7 @@ def _way(function: functions.Function, backend: str) -> str:
     if function._plan is not None:
         return f"fast: bytecode of s2s, then {kernel}"
     if type(function) is not function._plain:
-        reason = "" if backend == "numba" else f" (no bytecode: {backends.bytecode_problem()})"
+        reason = "" if backend == "numba" else f" (no bytecode: {backends.native_problems()[1]})"
         return f"fast: a generated Python function{reason}, then {kernel}"
     return f"slow: each call looks its specialisation up, then {kernel}"
 

@@ -27,12 +27,19 @@ from typing import TYPE_CHECKING, Any
 
 from ...call.kernel_arguments import Kernel, aligned, fitted
 from ...errors import MISS
-from . import native_call
+from . import call_vm, native_call, object_layout
 from .entry_signature import signature_of
 from .object_code import build
 
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
+
+
+def problems() -> tuple[str, str]:
+    """Why this back end does not support the interpreter, and why calls do not run as bytecode."""
+    layout = object_layout.layout_problem()
+    classes = "" if call_vm.is_known() else "this interpreter lays out its classes in another way"
+    return layout, layout or classes
 
 
 def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
