@@ -105,7 +105,7 @@ def test_the_package_names_no_foreign_host() -> None:
 
 # The package index has an `s2s` of somebody else: nobody may be told to install it.
 FOREIGN = re.compile(
-    r"\b(?:pip3?|uv|pipx|conda|mamba|poetry|pdm)\b[^\n]*?\b(?:install|add)\b[^\n]*?"
+    r"\b(?:pip3?|uv|pipx|conda|mamba|poetry|pdm)\b[^\n`#;&|]*?\b(?:install|add)\b[^\n`#;&|]*?"
     r"(?<![\w./-])s2s(?![\w./-])|(?<![\w.`/-])s2s\[\w"
 )
 
@@ -122,6 +122,8 @@ FOREIGN = re.compile(
         ("pip install '.[cli]'", False),
         ("pip install ./s2s", False),
         ("pip install -e .", False),
+        ("`pip install .`, then `s2s doctor`", False),
+        ("pip install . && s2s doctor", False),
     ],
 )
 def test_what_counts_as_foreign(text: str, foreign: bool) -> None:
