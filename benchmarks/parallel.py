@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("names", nargs="*", help="how the names of cases begin")
     options = parser.parse_args()
-    print(f"{thread_pool.count()} threads           serial, ms   by itself          True")
+    print(f"{thread_pool.thread_count()} threads           serial, ms   by itself          True")
     for name, function, wrt, args in cases():
         if options.names and not name.startswith(tuple(options.names)):
             continue

@@ -99,7 +99,7 @@ def path(velocity: Any, start: Any, count: int, gap: float) -> Any:
 def train(data: Any, gap: float, steps: int, ahead: int = 10, batch: int = 32) -> list[Any]:
     rng = np.random.default_rng(0)
     rows = []
-    begun = time.perf_counter()
+    begun, compiled = time.perf_counter(), 0.0
     bar = tqdm(range(steps), unit="step")
     for step in bar:
         first = rng.integers(0, len(data) - ahead, batch)

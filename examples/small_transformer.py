@@ -111,7 +111,7 @@ def train(model: Transformer, steps: int, batch: int = 64) -> tuple[list[float],
     rng, fresh = np.random.default_rng(0), np.random.default_rng(1)
     optimizer = s2s.optimizers.Adam(learning_rate=0.003)
     losses, shares = [], []
-    begun = time.perf_counter()
+    begun, compiled = time.perf_counter(), 0.0
     bar = tqdm(range(steps), unit="step")
     for step in bar:
         rows = problems(rng, batch)

@@ -30,11 +30,11 @@ class Dataset:
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
         """One element per row of an array, or of the arrays in a nested structure."""
-        arrays = mapped(tensors, np.asanyarray)
+        arrays = map_leaves(tensors, np.asanyarray)
         lengths = [len(a) for a in _leaves(arrays)]
         if len(set(lengths)) != 1:
             raise ValueError(f"the arrays have different lengths: {lengths}")
-        return cls(lambda: (mapped(arrays, _row(i)) for i in range(lengths[0])), lengths[0])
+        return cls(lambda: (map_leaves(arrays, _row(i)) for i in range(lengths[0])), lengths[0])
 
     @classmethod
     def from_generator(cls, generator: Callable[[], Any], **_: Any) -> Dataset:
@@ -66,7 +66,7 @@ class Dataset:
         return -2 if self._length is None else self._length
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        return (mapped(e, np.array) for e in self)
+        return (map_leaves(e, np.array) for e in self)
 
     def enumerate(self, start: int = 0) -> Dataset:
         return type(self)(lambda: enumerate(self, start), self._length)
@@ -119,7 +119,7 @@ class Dataset:
         def rows() -> Iterator[Any]:
             for element in self:
                 for i in range(len(_leaves(element)[0])):
-                    yield mapped(element, _row(i))
+                    yield map_leaves(element, _row(i))
 
         return type(self)(rows, None)
 
@@ -269,12 +269,12 @@ def _leaves(nest: Any) -> list[Any]:
     return [nest]
 
 
-def mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
+def map_leaves(nest: Any, change: Callable[[Any], Any]) -> Any:
     """Apply `change` to each leaf of a nested structure of dicts and tuples."""
     if isinstance(nest, dict):
-        return {k: mapped(v, change) for k, v in nest.items()}
+        return {k: map_leaves(v, change) for k, v in nest.items()}
     if isinstance(nest, tuple):
-        return tuple(mapped(v, change) for v in nest)
+        return tuple(map_leaves(v, change) for v in nest)
     return change(nest)
 
 

@@ -99,7 +99,7 @@ for _name in __all__:
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
-class Misfit(Exception):
+class SizeGuardFailed(Exception):
     """Raised by a kernel before any other effect: a guard on sizes does not hold."""
 
 
@@ -134,7 +134,7 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
     if type(error).__name__ == "Failure":
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
-        error = exception(name)(phrase(parts, values))
+        error = exception(name)(format_message(parts, values))
     match = _find_location(str(error), compiled.files)
     if match and not isinstance(error, S2SError):
         if match["text"] is None:
@@ -145,7 +145,7 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
     return error
 
 
-def name_place(error: Exception, file: str, compiled: Compiled) -> None:
+def add_source_line(error: Exception, file: str, compiled: Compiled) -> None:
     """Add the user's source line to an error raised by the NumPy-level source in `file`.  It is
     also appended to the message, except for a `raise` in the user's code."""
     found, trace = None, error.__traceback__
@@ -163,7 +163,7 @@ def name_place(error: Exception, file: str, compiled: Compiled) -> None:
     _annotate(error, place.file, place.line)
 
 
-def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
+def format_message(parts: tuple[Any, ...], values: list[Any]) -> str:
     """A message from its parts: a string is literal text, None stands for the next run-time value,
     and a tuple for the next one with that format."""
     remaining = iter(values)

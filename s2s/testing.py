@@ -26,7 +26,7 @@ from .transforms.frontend.pytree import (
     spec_leaves,
 )
 from .transforms.frontend.source import signature
-from .transforms.ir.lazy import lazy
+from .transforms.ir.lazy import lazy_property
 
 __all__ = ["Entry", "Report", "WrongGradient", "check_grads"]
 __dir__ = listing(__name__)
@@ -238,7 +238,7 @@ class _Subject:
         gradient = functions.value_and_grad(self.projected, wrt=self.wrt, **self.options)
         return gradient(*arguments)
 
-    @lazy
+    @lazy_property
     def projected(self) -> Any:
         return _projected(self)
 
@@ -364,7 +364,7 @@ def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -
         """The derivative along `two`, after a step along `one`."""
         moved = dict(subject.arguments)
         for name, direction in zip(subject.wrt, one):
-            moved[name] = tree_copy.stepped(moved[name], direction, by)
+            moved[name] = tree_copy.step_along(moved[name], direction, by)
         there = copy.copy(subject)
         there.arguments = moved
         return float(there.along(jvp, two)[1])
@@ -406,7 +406,7 @@ def _check_leaf(
 
     def at(index: tuple[int, ...], by: Any) -> Any:
         return subject.number(
-            {**base, name: tree_copy.moved(base[name], path[1:], index, by * unit)}
+            {**base, name: tree_copy.perturb_element(base[name], path[1:], index, by * unit)}
         )
 
     here = float(np.real(subject.number(base)))

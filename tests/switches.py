@@ -17,7 +17,7 @@ import numpy as np
 # What stands in for an optimisation that is switched off.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
-    "reuse_powers": ("pipeline.by_quotients", lambda module: module),
+    "reuse_powers": ("pipeline.reuse_powers", lambda module: module),
     "cse": ("simplify.cse._Sharing.stays", lambda self, stmt: True),
     "rematerialize": ("checkpoint.rematerialize.cost", lambda op: np.inf),
     "specialise_small_axes": ("lower.lower.specialise_small_axes", lambda function, facts: None),
@@ -110,11 +110,11 @@ SWITCHES: dict[str, tuple[str, Any]] = {
 
 # With these values every loop that may be shared out is, however short.
 EVERY_LOOP: dict[str, int] = {
-    "lower.analysis.parallel_profit.WORTH": 1,
-    "lower.analysis.parallel_profit.BESIDE_PRODUCTS": 1,
-    "lower.loops.parallelize.START": 0,
-    "lower.loops.parallelize.GRAIN": 1,
-    "lower.loops.parallelize.PER_ELEMENT": 0,
+    "lower.analysis.parallel_profit.MIN_PARALLEL_WORK": 1,
+    "lower.analysis.parallel_profit.MIN_PARALLEL_WORK_WITH_GEMM": 1,
+    "lower.loops.parallelize.THREAD_START_COST": 0,
+    "lower.loops.parallelize.MIN_CHUNK_WORK": 1,
+    "lower.loops.parallelize.MIN_WORK_PER_PRIVATE_ELEMENT": 0,
 }
 
 
@@ -125,7 +125,7 @@ def threads_everywhere() -> Iterator[None]:
         for path, value in EVERY_LOOP.items():
             stack.enter_context(mock.patch(f"s2s.transforms.{path}", value))
         # Not by NUMBA_NUM_THREADS, which must not change once Numba has started its own threads.
-        stack.enter_context(mock.patch("s2s.runtime.thread_pool.count", lambda: 3))
+        stack.enter_context(mock.patch("s2s.runtime.thread_pool.thread_count", lambda: 3))
         yield
 
 

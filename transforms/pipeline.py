@@ -1,6 +1,7 @@
 """The pass pipeline of the compiler: from a request to the source of a kernel.
 
-`compile_request` runs all passes.  `_middle` is the sequence of the passes in value form.
+`compile_request` runs all passes.  `_value_form_passes` is the sequence of the passes in value
+form.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .autodiff import log_domain
-from .autodiff.custom_derivative import settle
+from .autodiff.custom_derivative import erase_custom_derivatives
 from .autodiff.reverse import reverse
-from .bufferize.bufferize import storage
-from .checkpoint.plan_tape import save
+from .bufferize.bufferize import bufferize
+from .checkpoint.plan_tape import plan_tape
 from .emit.numpy_writer import write_with_places
 from .frontend import desugar
 from .frontend.kernel_interface import Build, ObjectGuard, Param, Whence
@@ -45,15 +46,15 @@ from .ir.nodes import (
     operands_of,
     walk,
 )
-from .ir.printer import show
+from .ir.printer import print_ir
 from .ir.record import field, record
 from .ir.symbolic_dims import Guard
 from .lower import lower
 from .lower.loops.parallelize import ParallelVerdict
 from .simplify import simplify
 from .simplify.code_sinking import sink
-from .simplify.cse import once
-from .simplify.reuse_powers import by_quotients
+from .simplify.cse import eliminate_common_subexpressions
+from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 
@@ -124,16 +125,16 @@ def compile_request(request: Request) -> Compiled:
     times = [time.perf_counter()]
     spec = _specialise(request)
     stages: list[tuple[str, Module]] = []
-    for stage in _middle(spec, request):
+    for stage in _value_form_passes(spec, request):
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    stored = storage(module)
+    stored = bufferize(module)
     times.append(time.perf_counter())
     readable, places = write_with_places(stored)
     times.append(time.perf_counter())
     lowered = lower(
-        storage(module, for_lowering=True), facts,
+        bufferize(module, for_lowering=True), facts,
         boundscheck=request.boundscheck, parallel=request.parallel,
     )  # fmt: skip
     times.append(time.perf_counter())
@@ -173,7 +174,7 @@ class ReadAnalysis(Compiled):
     legacy: bool = False
 
 
-def reads(request: Request) -> ReadAnalysis:
+def analyse_reads(request: Request) -> ReadAnalysis:
     """Determine the inputs that a program reads, without generating code."""
     spec = _specialise(request)
     functions = spec.module.functions.values()
@@ -198,14 +199,14 @@ class Examined:
 def examine(request: Request) -> Examined:
     """Run only the passes in value form, for inspection."""
     spec = _specialise(request)
-    return Examined(spec, dict(_middle(spec, request)))
+    return Examined(spec, dict(_value_form_passes(spec, request)))
 
 
-def loops(request: Request, seen: Examined) -> list[ParallelVerdict]:
+def parallel_verdicts(request: Request, seen: Examined) -> list[ParallelVerdict]:
     """The parallelisation verdicts on the loops of an examined program."""
     found: list[ParallelVerdict] = []
     lower(
-        storage(seen.stages["save"], for_lowering=True), seen.spec.facts,
+        bufferize(seen.stages["save"], for_lowering=True), seen.spec.facts,
         boundscheck=request.boundscheck, parallel=request.parallel, verdicts=found,
     )  # fmt: skip
     return found
@@ -232,10 +233,10 @@ def _specialise(request: Request) -> Specialised:
             static.add(need.path)
 
 
-def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
+def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
     """The passes in value form: the name of each and its output."""
     facts = spec.facts
-    module = once(spec.module)
+    module = eliminate_common_subexpressions(spec.module)
     yield "specialise", module
     if request.mode == "vjp":
         wrt = _wrt_leaves(spec, request)
@@ -248,11 +249,11 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
         }
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
-    module = log_domain.settle(settle(module))
+    module = log_domain.erase_log_domain(erase_custom_derivatives(module))
     module.main.notes["user_params"] = list(request.args)
     module = simplify(module, facts)
     yield "simplify", module
-    module = save(by_quotients(module), facts)
+    module = plan_tape(reuse_powers(module), facts)
     module = sink(simplify(module, facts))
     yield "save", module
 
@@ -273,8 +274,8 @@ def _passes(
     """The text of the program after each pass."""
     yield "desugar", desugar.text(stages[0][1].main.source.node)
     for name, module in stages:
-        yield name, show(module)
-    yield "storage", show(storage(stages[-1][1]))
+        yield name, print_ir(module)
+    yield "storage", print_ir(bufferize(stages[-1][1]))
     yield "write", readable
     yield "lower", lowered
 

@@ -7,13 +7,13 @@ from typing import Any
 from llvmlite import ir
 
 from ..codegen import value_types as types
-from ..codegen.llvm_utils import POINTER, declared
+from ..codegen.llvm_utils import POINTER, declare_function
 
 INT32 = ir.IntType(32)
 CBLAS_ROW_MAJOR, CBLAS_NO_TRANS, CBLAS_TRANS = 101, 111, 112
 
 
-def large(builder: Any, dtype: Any, args: Any) -> None:
+def emit_cblas_gemm(builder: Any, dtype: Any, args: Any) -> None:
     """Emit the CBLAS call, with the signature of `gemm_dispatch.Large`.  Sizes are truncated to C
     `int`, the integer type of most BLAS builds."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
@@ -30,7 +30,7 @@ def large(builder: Any, dtype: Any, args: Any) -> None:
     ]
     name = "cblas_sgemm" if dtype == types.float32 else "cblas_dgemm"
     function_type = ir.FunctionType(ir.VoidType(), param_types)
-    function = declared(builder.module, function_type, name)
+    function = declare_function(builder.module, function_type, name)
     transposes = [
         builder.select(s, INT32(CBLAS_TRANS), INT32(CBLAS_NO_TRANS)) for s in (swap_a, swap_b)
     ]

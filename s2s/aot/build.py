@@ -26,9 +26,9 @@ from . import c_names, header, link, python_loader, unsupported_calls, workspace
 from . import object_file as target
 from .c_kernel import Kernel
 from .export_spec import Export, Item, describe
-from .library_module import LIBRARY, Library
+from .library_module import C_LIBRARY_SYMBOLS, Library
 from .library_state import Slot, State
-from .type_signature import Signature, read
+from .type_signature import Signature, parse_signature
 
 
 @dataclass
@@ -114,7 +114,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
             raise S2STypeError(f"{key} must be a pair of a function and a signature")
         one, given = pair
         several = given if isinstance(given, list) else [given]
-        found[key] = one, [read(() if g is None else g) for g in several]
+        found[key] = one, [parse_signature(() if g is None else g) for g in several]
     return found
 
 
@@ -130,7 +130,7 @@ class _Build:
         self.machine = target.find(triple, cpu)
         self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
-        large = external.large if self.libraries else gemm_dispatch.builtin(vectors)
+        large = external.emit_cblas_gemm if self.libraries else gemm_dispatch.builtin(vectors)
         self.products = gemm_call.Library(vectors, gemm_dispatch.dispatching(large))
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
@@ -188,10 +188,10 @@ class _Build:
     def _check_undefined_symbols(self, whole: Any, library: Library) -> None:
         """Raise UnsupportedError if the module has undefined symbols besides those of the C library
         and the chosen BLAS."""
-        allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
-        foreign = [n for n in target.undefined(whole) if n not in allowed]
-        if foreign and library.called:
-            raise unsupported_calls.error(*library.called[0])
+        allowed = C_LIBRARY_SYMBOLS | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
+        foreign = [n for n in target.undefined_symbols(whole) if n not in allowed]
+        if foreign and library.numba_calls:
+            raise unsupported_calls.error(*library.numba_calls[0])
         if foreign:
             some = ", ".join(foreign[:3]) + ", …" * (len(foreign) > 3)
             raise UnsupportedError(
@@ -230,14 +230,16 @@ def _fixed_workspace(export: Export, kernel: Kernel) -> int | None:
     for parameter in export.parameters:
         source = parameter.source
         if isinstance(source, Slot):
-            values.append(np.broadcast_to(np.asarray(source.start), source.shape or ()))
+            values.append(np.broadcast_to(np.asarray(source.initial), source.shape or ()))
         elif isinstance(source, Item):
             zero = np.zeros((), source.dtype)
             values.append(np.broadcast_to(zero, source.axes))  # type: ignore[arg-type]
         else:
             values.append(source)
     copies = sum(
-        workspace_plan.rounded(values[i].nbytes)
-        for i in {id(export.parameters[i].source): i for i in kernel.restored}.values()
+        workspace_plan.align_up(values[i].nbytes)
+        for i in {id(export.parameters[i].source): i for i in kernel.backed_up}.values()
     )
-    return copies + workspace_plan.needed(memory, [int(n) for n in space["sizes"](*values)])
+    return copies + workspace_plan.workspace_bytes(
+        memory, [int(n) for n in space["sizes"](*values)]
+    )

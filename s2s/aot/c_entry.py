@@ -12,16 +12,16 @@ from numba.core import cgutils
 from ..codegen import overlap_check
 from ..codegen import value_types as types
 from ..codegen.kernel_module import INFO
-from ..codegen.llvm_utils import INT, POINTER, room
-from ..codegen.statements import CODE
+from ..codegen.llvm_utils import INT, POINTER, entry_alloca
+from ..codegen.statements import ERROR_CODE
 from ..codegen.type_lowering import Context, memory_type
 from ..codegen.value_types import Array, of_dtype
 from . import pcg64, status_codes
 from .c_kernel import Kernel
 from .export_spec import Export, Item
 from .library_state import Slot, State
-from .size_query import ask, bytes_of, is_no_size
-from .workspace_plan import HEADER, LARGEST
+from .size_query import emit_array_bytes, emit_size_query, is_invalid_size
+from .workspace_plan import HEADER_BYTES, MAX_BYTES
 
 BOOL = ir.IntType(1)
 NULL_BYTES = ir.Constant(POINTER, None)
@@ -29,7 +29,7 @@ NULL_WORDS = ir.Constant(INT.as_pointer(), None)
 BLOCK_ALIGNMENT = 64
 
 
-def write_call(context: Context, module: Any, export: Export, kernel: Kernel, state: State) -> None:
+def emit_entry(context: Context, module: Any, export: Export, kernel: Kernel, state: State) -> None:
     """Emit `int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)`."""
     _EntryWriter(context, module, export, kernel, state).write()
 
@@ -45,7 +45,7 @@ class _EntryWriter:
         self.items = [*export.arguments, *export.outputs]
         kinds = [INT] * len(export.sizes) + [self._abi_type(i) for i in self.items]
         kinds += [POINTER] * export.uses_state + [POINTER, INT]
-        self.made = ir.Function(module, ir.FunctionType(CODE, kinds), export.name)
+        self.made = ir.Function(module, ir.FunctionType(ERROR_CODE, kinds), export.name)
         self.builder = ir.IRBuilder(self.made.append_basic_block())
         given = list(self.made.args)
         self.sizes = dict(zip(export.sizes, given))
@@ -74,7 +74,7 @@ class _EntryWriter:
         for pointer in blocks:
             self._check_alignment(pointer, BLOCK_ALIGNMENT)
         for size in self.sizes.values():
-            self._return_if(is_no_size(builder, size), status_codes.SIZES)
+            self._return_if(is_invalid_size(builder, size), status_codes.SIZES)
         for item in self.items:
             if len(item.axes or ()) > 1:
                 self._return_if(self._is_too_large(item), status_codes.SIZES)
@@ -86,7 +86,7 @@ class _EntryWriter:
 
     def _return_if(self, condition: Any, status: int) -> None:
         with self.builder.if_then(condition, likely=False):
-            self.builder.ret(CODE(status))
+            self.builder.ret(ERROR_CODE(status))
 
     def _check_alignment(self, pointer: Any, to: int) -> None:
         if to > 1:
@@ -121,7 +121,7 @@ class _EntryWriter:
             )
             for end, bound in enumerate(ends):
                 builder.store(bound, builder.gep(table, [INT(2 * k + end)]))
-        check = overlap_check.function(builder.module)
+        check = overlap_check.disjoint_function(builder.module)
         fine = builder.call(check, [table, INT(written), INT(len(spans))])
         self._return_if(builder.not_(fine), status_codes.OVERLAP)
 
@@ -137,11 +137,13 @@ class _EntryWriter:
         return total
 
     def _is_too_large(self, item: Item) -> Any:
-        """True (i1) if an array has `LARGEST` bytes or more, so that products of its sizes could
+        """True (i1) if an array has `MAX_BYTES` bytes or more, so that products of its sizes could
         overflow."""
         given = [a for a in item.axes or () if not isinstance(a, str) or a in self.sizes]
-        total = bytes_of(self.builder, of_dtype(item.dtype).bytes, [self._size(a) for a in given])
-        return self.builder.icmp_signed(">=", total, INT(LARGEST))
+        total = emit_array_bytes(
+            self.builder, of_dtype(item.dtype).bytes, [self._size(a) for a in given]
+        )
+        return self.builder.icmp_signed(">=", total, INT(MAX_BYTES))
 
     def _size(self, axis: str | int) -> Any:
         return self.sizes[axis] if isinstance(axis, str) else INT(axis)
@@ -155,7 +157,7 @@ class _EntryWriter:
             arguments += self._argument(parameter.source, type_)
         given = list(arguments)
         copies: list[tuple[Any, Slot, Any]] = []
-        for places, type_ in zip(self.export.kept, self._returned()):
+        for places, type_ in zip(self.export.destinations, self._returned()):
             if not places:
                 continue
             first, *others = places
@@ -164,15 +166,15 @@ class _EntryWriter:
             for other in others:
                 assert isinstance(other, Slot)
                 copies.append((place, other, type_))
-        code = room(builder, CODE)
-        unused = room(builder, INFO.as_pointer())
+        code = entry_alloca(builder, ERROR_CODE)
+        unused = entry_alloca(builder, INFO.as_pointer())
         backups, left = self._back_up(given)
         failed = builder.call(
             self.kernel.function, [code, unused, *arguments, self.workspace, left]
         )
-        failed = builder.icmp_signed("!=", failed, CODE(0))
-        status = builder.select(failed, CODE(status_codes.FAILED), builder.load(code))
-        with builder.if_else(builder.icmp_signed("==", status, CODE(0)), likely=True) as (
+        failed = builder.icmp_signed("!=", failed, ERROR_CODE(0))
+        status = builder.select(failed, ERROR_CODE(status_codes.FAILED), builder.load(code))
+        with builder.if_else(builder.icmp_signed("==", status, ERROR_CODE(0)), likely=True) as (
             succeeded,
             otherwise,
         ):
@@ -198,23 +200,23 @@ class _EntryWriter:
         that remain.  `given` are the kernel's arguments."""
         builder = self.builder
         left: Any = self.bytes
-        if not self.kernel.restored:
+        if not self.kernel.backed_up:
             return [], left
         found = []
-        need = restored_bytes(builder, self.export, self.kernel, self.sizes)
+        need = emit_backup_bytes(builder, self.export, self.kernel, self.sizes)
         # The remaining workspace must hold at least the header, where the kernel stores the
         # needed size.
-        least = builder.add(need, INT(HEADER))
+        least = builder.add(need, INT(HEADER_BYTES))
         with builder.if_then(builder.icmp_signed("<", self.bytes, least), likely=False):
-            total = ask(builder, self.kernel.sizes, NULL_WORDS, given)
+            total = emit_size_query(builder, self.kernel.sizes, NULL_WORDS, given)
             self._return_if(builder.icmp_signed("<", total, INT(0)), status_codes.SIZES)
-            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
+            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER_BYTES))):
                 place = builder.bitcast(self.workspace, INT.as_pointer())
                 builder.store(builder.add(total, need), place)
-            builder.ret(CODE(status_codes.WORKSPACE))
+            builder.ret(ERROR_CODE(status_codes.WORKSPACE))
         left = builder.and_(builder.sub(self.bytes, need), INT(-64))
         at = left
-        for source in restored(self.export, self.kernel):
+        for source in backed_up_sources(self.export, self.kernel):
             size = _bytes(builder, source, self.sizes)
             if isinstance(source, Slot):
                 place = builder.gep(self.block, [INT(source.offset)])
@@ -230,9 +232,9 @@ class _EntryWriter:
         """Add the bytes of the backups to the needed size that a kernel stored when it ran out of
         workspace.  The kernel does not count them."""
         builder = self.builder
-        short = builder.icmp_signed("==", status, CODE(status_codes.WORKSPACE))
+        short = builder.icmp_signed("==", status, ERROR_CODE(status_codes.WORKSPACE))
         with builder.if_then(short, likely=False):
-            copies = restored_bytes(builder, self.export, self.kernel, self.sizes)
+            copies = emit_backup_bytes(builder, self.export, self.kernel, self.sizes)
             place = builder.bitcast(self.workspace, INT.as_pointer())
             builder.store(builder.add(builder.load(place), copies), place)
 
@@ -260,7 +262,7 @@ class _EntryWriter:
                 raw = self.values[id(source)]
                 sizes = [self._size(a) for a in source.axes or ()]
             else:
-                place = room(builder, kind.pointee)
+                place = entry_alloca(builder, kind.pointee)
                 builder.store(ir.Constant(kind.pointee, source.item()), place)
                 raw, sizes = place, []
             return [builder.bitcast(raw, kind), *sizes]
@@ -268,7 +270,7 @@ class _EntryWriter:
             raw = builder.gep(self.block, [INT(source.offset)])
             if type_ == types.generator:
                 own = self._working_generator(source, raw)
-                return [pcg64.generator(context, builder, type_, own)]
+                return [pcg64.emit_numba_generator(context, builder, type_, own)]
             place = builder.bitcast(raw, memory_type(type_).as_pointer())
             return [context.load(builder, type_, place)]
         if isinstance(source, Item):
@@ -279,7 +281,7 @@ class _EntryWriter:
         """A working copy of a random generator.  It is written back to the state only if the call
         succeeds."""
         if slot.offset not in self.generators:
-            words = room(self.builder, ir.ArrayType(INT, pcg64.WORDS))
+            words = entry_alloca(self.builder, ir.ArrayType(INT, pcg64.WORDS))
             own = self.builder.bitcast(words, POINTER)
             self._copy(own, place, INT(8 * pcg64.WORDS))
             self.generators[slot.offset] = place, own
@@ -289,17 +291,17 @@ class _EntryWriter:
 # ---------------------------------------------------------------- backups of written arrays
 
 
-def restored(export: Export, kernel: Kernel) -> list[Item | Slot]:
+def backed_up_sources(export: Export, kernel: Kernel) -> list[Item | Slot]:
     """The arrays that a call backs up, without duplicates: an array reached by two parameters is
     copied once."""
-    sources = {id(s): s for i in kernel.restored if (s := export.parameters[i].source)}
+    sources = {id(s): s for i in kernel.backed_up if (s := export.parameters[i].source)}
     return list(sources.values())
 
 
-def restored_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str, Any]) -> Any:
+def emit_backup_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str, Any]) -> Any:
     """Emit the total size of the backups in bytes, each rounded up to 64."""
     total: Any = INT(0)
-    for source in restored(export, kernel):
+    for source in backed_up_sources(export, kernel):
         total = builder.add(total, _rounded(builder, _bytes(builder, source, sizes)))
     return total
 
@@ -309,7 +311,7 @@ def _bytes(builder: Any, source: Item | Slot, sizes: dict[str, Any]) -> Any:
     if isinstance(source, Slot):
         return INT(source.bytes)
     axes = [sizes[a] if isinstance(a, str) else INT(a) for a in source.axes or ()]
-    return bytes_of(builder, of_dtype(source.dtype).bytes, axes)
+    return emit_array_bytes(builder, of_dtype(source.dtype).bytes, axes)
 
 
 def _rounded(builder: Any, size: Any) -> Any:
@@ -319,7 +321,7 @@ def _rounded(builder: Any, size: Any) -> Any:
 # ---------------------------------------------------------------- other exported functions
 
 
-def write_workspace(
+def emit_workspace_query(
     context: Context, module: Any, export: Export, kernel: Kernel, name: str
 ) -> None:
     """Emit `int64_t name(sizes…, scalars…)`, the workspace size query: bytes, or -1 if the sizes
@@ -332,7 +334,7 @@ def write_workspace(
     values = dict(zip(map(id, numbers), made.args[len(sizes) :]))
     bad: Any = BOOL(0)
     for size in sizes.values():
-        bad = builder.or_(bad, is_no_size(builder, size))
+        bad = builder.or_(bad, is_invalid_size(builder, size))
     with builder.if_then(bad, likely=False):
         builder.ret(INT(-1))
     arguments: list[Any] = []
@@ -347,18 +349,18 @@ def write_workspace(
         elif type_ == types.generator:
             arguments.append(ir.Constant(context.value_type(type_), None))
         else:
-            start = source.start if isinstance(source, Slot) else source
+            start = source.initial if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.value_type(type_), start.item()))
-    total = ask(builder, kernel.sizes, NULL_WORDS, arguments)
+    total = emit_size_query(builder, kernel.sizes, NULL_WORDS, arguments)
     with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
         builder.ret(total)
-    builder.ret(builder.add(total, restored_bytes(builder, export, kernel, sizes)))
+    builder.ret(builder.add(total, emit_backup_bytes(builder, export, kernel, sizes)))
 
 
-def write_init(module: Any, name: str, state: State) -> None:
+def emit_state_init(module: Any, name: str, state: State) -> None:
     """Emit `int32_t name(state, state_bytes)`, which writes the initial state: the values at build
     time."""
-    made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
+    made = ir.Function(module, ir.FunctionType(ERROR_CODE, [POINTER, INT]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     block, size = made.args
     data = cgutils.make_bytearray(state.image())
@@ -376,15 +378,15 @@ def write_init(module: Any, name: str, state: State) -> None:
     ]
     for condition, status in checks:
         with builder.if_then(condition, likely=False):
-            builder.ret(CODE(status))
+            builder.ret(ERROR_CODE(status))
     source = builder.bitcast(image, POINTER)
     cgutils.raw_memcpy(builder, block, source, INT(state.bytes), INT(1))
-    builder.ret(CODE(0))
+    builder.ret(ERROR_CODE(0))
 
 
-def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
+def emit_status_message(module: Any, name: str, messages: dict[int, str]) -> None:
     """Emit `const char *name(int32_t status)`, a switch over the status codes."""
-    made = ir.Function(module, ir.FunctionType(POINTER, [CODE]), name)
+    made = ir.Function(module, ir.FunctionType(POINTER, [ERROR_CODE]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     unknown = builder.append_basic_block()
     choice = builder.switch(made.args[0], unknown)
@@ -396,7 +398,7 @@ def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
 
     for status, text in messages.items():
         block = builder.append_basic_block()
-        choice.add_case(CODE(status), block)
+        choice.add_case(ERROR_CODE(status), block)
         builder.position_at_end(block)
         answer(text, str(status))
     builder.position_at_end(unknown)

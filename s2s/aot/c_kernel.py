@@ -20,35 +20,43 @@ from numba.core import cgutils
 from ..codegen import statements as machine
 from ..codegen import value_types as types
 from ..codegen.array_values import Buffer
-from ..codegen.kernel_body import last_mentions, returned
+from ..codegen.kernel_body import last_uses, returned_names
 from ..codegen.kernel_module import INFO
-from ..codegen.llvm_utils import INT, NULL, POINTER, room
+from ..codegen.llvm_utils import INT, NULL, POINTER, entry_alloca
 from ..codegen.partition.outline_nests import Plan, call_nest
-from ..codegen.statements import CODE, Failures
+from ..codegen.statements import ERROR_CODE, ErrorCodes
 from ..codegen.type_inference import Types
 from ..codegen.type_lowering import Context, memory_type
 from ..codegen.value_types import Array, Number
 from ..errors import S2SValueError
 from . import unsupported_calls, workspace_heap
-from .rollback import to_restore
-from .size_query import answer, ask, bytes_of, give, kinds_of, parameters_of, write_sizes
+from .rollback import parameters_to_back_up
+from .size_query import (
+    argument_types,
+    bind_parameters,
+    emit_array_bytes,
+    emit_return,
+    emit_size_query,
+    emit_size_query_function,
+    parameters_of,
+)
 from .status_codes import SIZES, WORKSPACE
-from .workspace_plan import HEADER, Memory, plan
+from .workspace_plan import HEADER_BYTES, Memory, plan
 
 
 @dataclass
 class Kernel:
     """A compiled kernel: its LLVM `function`, the size-query function `sizes`, the workspace plan
-    `memory`, and `restored`, the positions of the parameters that the entry backs up and restores
+    `memory`, and `backed_up`, the positions of the parameters that the entry backs up and restores
     if the call fails (`rollback.py`)."""
 
     function: Any
     sizes: Any
     memory: Memory
-    restored: list[int]
+    backed_up: list[int]
 
 
-def write(
+def emit_kernel(
     context: Context,
     module: Any,
     name: str,
@@ -56,8 +64,8 @@ def write(
     known: Types,
     kept: Sequence[int | None],
     conditions: Sequence[str],
-    failures: Failures,
-    phrases: Any,
+    failures: ErrorCodes,
+    messages: Any,
     products: Any,
     trips: int | None,
     callees: Any,
@@ -65,27 +73,36 @@ def write(
 ) -> Kernel:
     """Emit the kernel and its size-query function.
 
-    `kept` is the result of `Export.room`.  `conditions` are the guards on sizes, as expressions of
-    lowered source, under which the code is valid.  `written` are the positions of the parameters
-    that are written in place."""
+    `kept` is the result of `Export.result_capacities`.  `conditions` are the guards on sizes, as
+    expressions of lowered source, under which the code is valid.  `written` are the positions of
+    the parameters that are written in place."""
     outline = Plan(function, known)
-    private = outline.private - returned(function)
+    private = outline.private - returned_names(function)
     memory = plan(function, known, private, trips, callees.any)
-    sizes = write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
-    arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
+    sizes = emit_size_query_function(context, module, f"{name}.sizes", memory, known, conditions)
+    arguments = [
+        k for n in parameters_of(function) for k in argument_types(context, known.names[n])
+    ]
     places = [
         _result_pointer_type(context, t) for t, k in zip(known.results, kept) if k is not None
     ]
-    kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places, POINTER, INT]
-    made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
+    kinds = [
+        ERROR_CODE.as_pointer(),
+        INFO.as_pointer().as_pointer(),
+        *arguments,
+        *places,
+        POINTER,
+        INT,
+    ]
+    made = ir.Function(module, ir.FunctionType(ERROR_CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
     made.attributes.add("noinline")
     body = Body(
-        context, made, known, failures, memory, outline, private, phrases, products, callees
+        context, made, known, failures, memory, outline, private, messages, products, callees
     )
     body.run(function, sizes, kept)
     checked = any(k is not None and k >= 0 for k in kept)
-    restored = to_restore(function, known, memory, callees.functions, written, checked)
+    restored = parameters_to_back_up(function, known, memory, callees.functions, written, checked)
     return Kernel(made, sizes, memory, restored)
 
 
@@ -106,22 +123,22 @@ class Body(machine.Body):
         context: Context,
         made: Any,
         known: Types,
-        failures: Failures,
+        failures: ErrorCodes,
         memory: Memory,
         outline: Plan,
         private: set[str],
-        phrases: Any,
+        messages: Any,
         products: Any,
         callees: Any,
     ) -> None:
         builder = ir.IRBuilder(made.append_basic_block("entry"))
         super().__init__(context, builder, known, failures)
         self.made, self.memory, self.plan, self.private = made, memory, outline, private
-        self.phrases, self.products, self.callees = phrases, products, callees
-        self.frugal = outline.huge
+        self.messages, self.products, self.callees = messages, products, callees
+        self.prefer_compile_time = outline.huge
         self.workspace, self.bytes = made.args[-2:]
         arrays = sum(isinstance(t, Array) for t in known.names.values())
-        self.table = room(builder, ir.ArrayType(POINTER, arrays), zero=True)
+        self.table = entry_alloca(builder, ir.ArrayType(POINTER, arrays), zero=True)
         self.site: ast.Assign | None = None
         self.starts: list[Any] = []
         self.strides: list[Any] = []
@@ -133,10 +150,10 @@ class Body(machine.Body):
     def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[int | None]) -> None:
         self.kept = kept
         names = parameters_of(function)
-        count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
+        count = sum(len(argument_types(self.context, self.types.names[n])) for n in names)
         given = list(self.made.args[2 : 2 + count])
         self._partition_workspace(sizes, given)
-        give(self, names, given)
+        bind_parameters(self, names, given)
         self.statements(function)
         if not self.returned:
             exception, args = list(self.failures.known)[-1]
@@ -148,7 +165,7 @@ class Body(machine.Body):
 
     def statements(self, function: ast.FunctionDef) -> None:
         """Emit all statements of a function.  An owned array is released after its last use."""
-        last = last_mentions(function.body)
+        last = last_uses(function.body)
         for stmt in function.body:
             self.stmt(stmt)
             for name in last.get(stmt, ()):
@@ -163,26 +180,26 @@ class Body(machine.Body):
         builder = self.builder
         groups = self.memory.groups()
         places = builder.alloca(INT, max(len(groups), 1))
-        total = ask(builder, sizes, places, given)
+        total = emit_size_query(builder, sizes, places, given)
         with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
-            self.fail(CODE(SIZES))
+            self.fail(ERROR_CODE(SIZES))
         with builder.if_then(builder.icmp_signed("<", self.bytes, total), likely=False):
-            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
+            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER_BYTES))):
                 self._store_needed_bytes(total)
-            self.fail(CODE(WORKSPACE))
+            self.fail(ERROR_CODE(WORKSPACE))
         self._store_needed_bytes(total)
-        used: Any = INT(HEADER)
+        used: Any = INT(HEADER_BYTES)
         start: Any = builder.gep(self.workspace, [used])
         for i, (_, count) in enumerate(groups):
             size = builder.load(builder.gep(places, [INT(i)]))
             self.starts.append(start)
             self.strides.append(size)
             if count > 1:
-                size = builder.add(size, INT(HEADER))
+                size = builder.add(size, INT(HEADER_BYTES))
                 self.strides[-1] = size
                 words = builder.lshr(size, INT(3))
                 workspace_heap.call(
-                    self.context, builder, workspace_heap.CLEAR, start, words, INT(count)
+                    self.context, builder, workspace_heap.CLEAR_POOL, start, words, INT(count)
                 )
                 size = builder.mul(size, INT(count))
             start = builder.gep(start, [size])
@@ -190,7 +207,7 @@ class Body(machine.Body):
         if self.memory.heap:
             left = builder.and_(builder.sub(self.bytes, used), INT(-64))
             self.heap = start, builder.lshr(left, INT(3))
-            with builder.if_then(builder.icmp_signed(">=", left, INT(HEADER))):
+            with builder.if_then(builder.icmp_signed(">=", left, INT(HEADER_BYTES))):
                 words = builder.bitcast(start, workspace_heap.WORDS)
                 builder.store(self.heap[1], words)
                 builder.store(INT(0), builder.gep(words, [INT(1)]))
@@ -203,9 +220,9 @@ class Body(machine.Body):
         self.site = s
         super()._assign(s)
 
-    def _several(self, target: ast.Tuple, value: ast.expr) -> None:
-        if not self.callees.knows(value):
-            super()._several(target, value)
+    def _unpack_tuple(self, target: ast.Tuple, value: ast.expr) -> None:
+        if not self.callees.is_callee(value):
+            super()._unpack_tuple(target, value)
             return
         assert isinstance(value, ast.Call)
         for element, (kind, found) in zip(target.elts, self.callees.call(self, value)):
@@ -226,7 +243,12 @@ class Body(machine.Body):
             stride = builder.lshr(self.strides[group], INT(3))
             count = INT(self.memory.pools[pool].count)
             word = workspace_heap.call(
-                self.context, builder, workspace_heap.DRAW, self.starts[group], stride, count
+                self.context,
+                builder,
+                workspace_heap.ALLOCATE_FROM_POOL,
+                self.starts[group],
+                stride,
+                count,
             )
             memory, data = workspace_heap.block_at(builder, self.starts[group], word)
             return self._buffer(type_, data, sizes, memory)
@@ -235,15 +257,17 @@ class Body(machine.Body):
     def _from_heap(self, type_: Any, sizes: list[Any]) -> Buffer:
         builder = self.builder
         start, total = self.heap
-        size = bytes_of(builder, type_.dtype.bytes, sizes)
-        size = builder.and_(builder.add(size, INT(HEADER + 63)), INT(-64))
+        size = emit_array_bytes(builder, type_.dtype.bytes, sizes)
+        size = builder.and_(builder.add(size, INT(HEADER_BYTES + 63)), INT(-64))
         need = builder.lshr(size, INT(3))
-        word = workspace_heap.call(self.context, builder, workspace_heap.TAKE, start, total, need)
+        word = workspace_heap.call(
+            self.context, builder, workspace_heap.ALLOCATE, start, total, need
+        )
         with builder.if_then(builder.icmp_signed("<", word, INT(0)), likely=False):
             # Ask for at least twice the size, so that few attempts are needed.
             more = builder.select(builder.icmp_signed(">", size, self.bytes), size, self.bytes)
             self._store_needed_bytes(builder.add(self.bytes, more))
-            self.fail(CODE(WORKSPACE))
+            self.fail(ERROR_CODE(WORKSPACE))
         memory, data = workspace_heap.block_at(builder, start, word)
         return self._buffer(type_, data, sizes, memory)
 
@@ -277,7 +301,7 @@ class Body(machine.Body):
         self.line = s
         super().stmt(s)
 
-    def apart(self, s: ast.For) -> bool:
+    def emit_outlined(self, s: ast.For) -> bool:
         alone = self.plan.stands_alone(s)
         if alone:
             call_nest(self, self.plan, s)
@@ -290,9 +314,9 @@ class Body(machine.Body):
         function = callee.function or callee.numba[0]
         known = unsupported_calls.name_of(callee.function)
         if known or not (isinstance(callee.result, Number) or callee.result == types.none):
-            raise unsupported_calls.error(function, self.phrases.place_of(self.line))
+            raise unsupported_calls.error(function, self.messages.source_line(self.line))
         if any(isinstance(t, Array) for t in kinds):
-            self.phrases.called.append((function, self.phrases.place_of(self.line)))
+            self.messages.numba_calls.append((function, self.messages.source_line(self.line)))
         return super().call(node, args, kinds)
 
     # ---- results and errors
@@ -306,7 +330,7 @@ class Body(machine.Body):
             if isinstance(value, Buffer) and kept is not None and kept >= 0:
                 other = builder.icmp_signed("!=", self._element_count(value), INT(kept))
                 with builder.if_then(other, likely=False):
-                    self.fail(CODE(SIZES))
+                    self.fail(ERROR_CODE(SIZES))
         for element, value, kept in zip(s.value.elts, results, self.kept, strict=True):
             if kept is None:
                 continue
@@ -317,7 +341,7 @@ class Body(machine.Body):
             else:
                 self.context.store(builder, self.types.of[element], value, place)
         self.returned = True
-        self.fail(CODE(0))
+        self.fail(ERROR_CODE(0))
 
     def _element_count(self, buffer: Buffer) -> Any:
         """Emit the number of elements of an array."""
@@ -327,14 +351,14 @@ class Body(machine.Body):
         return count
 
     def fail(self, code: Any) -> None:
-        answer(self.builder, code)
+        emit_return(self.builder, code)
 
     def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
         """Return the status of an error whose message has run-time values.  The status message
         shows dots in their place."""
         site = args[0]
         assert isinstance(site, ast.Constant)
-        self.fail(CODE(self.failures.code(*self.phrases.failure(site.value))))
+        self.fail(ERROR_CODE(self.failures.code(*self.messages.failure(site.value))))
 
     _STATEMENTS = {
         **machine.Body._STATEMENTS,

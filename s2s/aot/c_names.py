@@ -72,17 +72,21 @@ vfprintf vprintf vsnprintf vsprintf wait waitpid wcslen wcstombs wctomb write
 FUNCTIONS = frozenset(_FUNCTIONS.split())
 
 # Global names that the wrapper functions of a generated loader refer to.
-WRAPPER = frozenset(["_fixed", "_chosen", "namedtuple", "SimpleNamespace", "float", "getattr"])
-RUNTIME = Path(__file__).with_name("loader_runtime.py")
+WRAPPER_GLOBALS = frozenset(
+    ["_fixed", "_chosen", "namedtuple", "SimpleNamespace", "float", "getattr"]
+)
+RUNTIME_FILE = Path(__file__).with_name("loader_runtime.py")
 
 
 @functools.cache
-def of_loader() -> frozenset[str]:
+def loader_globals() -> frozenset[str]:
     """The global names that the generated Python loader of a library uses or defines."""
-    tree = ast.parse(RUNTIME.read_text())
+    tree = ast.parse(RUNTIME_FILE.read_text())
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and hasattr(builtins, n.id)}
     made = {s.name for s in tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
-    return frozenset({*used, *made, *WRAPPER, "np", "os", "ctypes", "_library", "_WORKSPACE"})
+    return frozenset(
+        {*used, *made, *WRAPPER_GLOBALS, "np", "os", "ctypes", "_library", "_WORKSPACE"}
+    )
 
 
 def parameter(name: str) -> str:
@@ -107,7 +111,7 @@ def check_symbol(name: str, what: str) -> str:
         raise S2SValueError(f"{name!r} is no name for a {what}", advice=advice)
     if name in RESERVED or name in FUNCTIONS or _LIKE_MACRO.fullmatch(name):
         raise S2SValueError(f"{name} means something else in C", advice=advice)
-    if keyword.iskeyword(name) or name in of_loader():
+    if keyword.iskeyword(name) or name in loader_globals():
         raise S2SValueError(f"{name} means something else in Python", advice=advice)
     return name
 

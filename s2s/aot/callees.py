@@ -16,14 +16,14 @@ from llvmlite import ir
 
 from ..codegen.array_values import Buffer
 from ..codegen.kernel_module import INFO
-from ..codegen.llvm_utils import INT, POINTER, room
+from ..codegen.llvm_utils import INT, POINTER, entry_alloca
 from ..codegen.partition.outline_nests import Plan
-from ..codegen.statements import CODE
+from ..codegen.statements import ERROR_CODE
 from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
 from . import linear_systems, workspace_heap
 from .c_kernel import Body
-from .size_query import give, kinds_of, parameters_of
+from .size_query import argument_types, bind_parameters, parameters_of
 from .workspace_plan import Memory
 
 
@@ -33,13 +33,13 @@ class Callees:
 
     def __init__(self, functions: dict[str, ast.FunctionDef], space: dict[str, Any]) -> None:
         self.functions, self.space = functions, space
-        self.made: dict[Any, Any] = {}
+        self.emitted: dict[Any, Any] = {}
 
     @property
     def any(self) -> bool:
         return bool(self.functions)
 
-    def knows(self, call: ast.expr) -> bool:
+    def is_callee(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return False
         return call.func.id in self.functions
@@ -59,16 +59,18 @@ class Callees:
                 parts += [value.data, *value.sizes]
             else:
                 parts.append(caller.cast(value, caller.types.of[node], wanted))
-        places = [[room(builder, k) for k in _result_components(caller, t)] for t in results]
-        code = room(builder, CODE)
-        unused = room(builder, INFO.as_pointer())
+        places = [
+            [entry_alloca(builder, k) for k in _result_components(caller, t)] for t in results
+        ]
+        code = entry_alloca(builder, ERROR_CODE)
+        unused = entry_alloca(builder, INFO.as_pointer())
         rest = [caller.workspace, caller.bytes, *caller.heap]
         flat = [p for group in places for p in group]
         failed = builder.call(function, [code, unused, *parts, *flat, *rest])
-        with builder.if_then(builder.icmp_signed("!=", failed, CODE(0)), likely=False):
+        with builder.if_then(builder.icmp_signed("!=", failed, ERROR_CODE(0)), likely=False):
             builder.ret(failed)
         status = builder.load(code)
-        with builder.if_then(builder.icmp_signed("!=", status, CODE(0)), likely=False):
+        with builder.if_then(builder.icmp_signed("!=", status, ERROR_CODE(0)), likely=False):
             caller.fail(status)
         found = []
         for type_, group in zip(results, places):
@@ -82,20 +84,20 @@ class Callees:
     def _function(self, caller: Body, name: str, given: Any, results: Any) -> Any:
         """The LLVM function for the argument types `given`, emitted on first use."""
         key = name, given
-        if key in self.made:
-            return self.made[key]
+        if key in self.emitted:
+            return self.emitted[key]
         module, context = caller.builder.module, caller.context
-        arguments = [k for t in given for k in kinds_of(context, t)]
+        arguments = [k for t in given for k in argument_types(context, t)]
         places = [k.as_pointer() for t in results for k in _result_components(caller, t)]
-        kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places]
+        kinds = [ERROR_CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places]
         kinds += [POINTER, INT, POINTER, INT]
         unique = module.get_unique_name(f"s2s.{name}")
-        made = self.made[key] = ir.Function(module, ir.FunctionType(CODE, kinds), unique)
+        made = self.emitted[key] = ir.Function(module, ir.FunctionType(ERROR_CODE, kinds), unique)
         made.linkage = "internal"
         made.attributes.add("noinline")
         function = self.functions[name]
         known = Types(function, self.space, given)
-        expanded = linear_systems.expand(function, known)
+        expanded = linear_systems.inline_linalg_calls(function, known)
         if expanded is not None:
             function, known = expanded, Types(expanded, self.space, given)
         _Callee(caller, made, known, Plan(function, known), results).run_callee(function)
@@ -106,7 +108,7 @@ def _result_components(caller: Body, type_: Any) -> list[Any]:
     """The LLVM types of the components of a result.  An array has a data pointer, its sizes and the
     pointer to its heap block."""
     if isinstance(type_, Array):
-        return [*kinds_of(caller.context, type_), POINTER]
+        return [*argument_types(caller.context, type_), POINTER]
     return [caller.context.value_type(type_)]
 
 
@@ -117,7 +119,7 @@ class _Callee(Body):
         arrays = {n for n, t in known.names.items() if isinstance(t, Array)}
         memory = Memory(heap=True, counted=arrays)
         super().__init__(
-            caller.context, made, known, caller.failures, memory, outline, set(), caller.phrases,
+            caller.context, made, known, caller.failures, memory, outline, set(), caller.messages,
             caller.products, caller.callees,
         )  # fmt: skip
         self.workspace, self.bytes, *self.heap = made.args[-4:]
@@ -125,8 +127,8 @@ class _Callee(Body):
 
     def run_callee(self, function: ast.FunctionDef) -> None:
         names = parameters_of(function)
-        count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
-        give(self, names, list(self.made.args[2 : 2 + count]))
+        count = sum(len(argument_types(self.context, self.types.names[n])) for n in names)
+        bind_parameters(self, names, list(self.made.args[2 : 2 + count]))
         self.places = list(self.made.args[2 + count : -4])
         self.statements(function)
         if not self.builder.block.is_terminated:
@@ -148,4 +150,4 @@ class _Callee(Body):
                 builder.store(part, next(places))
         for name in list(self.owned):
             workspace_heap.release(builder, self.memory_of(name))
-        self.fail(CODE(0))
+        self.fail(ERROR_CODE(0))

@@ -63,7 +63,7 @@ class Export:
     arguments: list[Item]
     outputs: list[Item]  # results and result buffers, in the order of the C parameters
     sizes: list[str]
-    kept: list[list[Item | Slot]]  # destinations of each result that the kernel returns
+    destinations: list[list[Item | Slot]]  # destinations of each result that the kernel returns
     trees: dict[str, OutTree]
     result: str  # Python expression over the names of `trees`
     leaves: dict[int, Item]  # outputs by result index
@@ -72,11 +72,11 @@ class Export:
     parameters_text: str  # parameter list of the function in the loader
     uses_state: bool = False
 
-    def room(self) -> list[int | None]:
+    def result_capacities(self) -> list[int | None]:
         """The capacity in elements of each result that the kernel returns: the size of its state
         slot, -1 if the caller provides the memory, None if the result is discarded."""
         found: list[int | None] = []
-        for places in self.kept:
+        for places in self.destinations:
             slots = [s for s in places if isinstance(s, Slot) and s.shape is not None]
             counts = [math.prod(s.shape or ()) for s in slots]
             found.append(min(counts, default=-1) if places else None)
@@ -136,7 +136,7 @@ class _Describer:
                 parameters.append(Parameter(slot))
         if self.entry.seed is not None:
             parameters.append(Parameter(self.entry.seed))
-        trees, result = self.function._what(self.entry)
+        trees, result = self.function._result_expression(self.entry)
         leaves = self._outputs(trees)
         for position, _ in sorted(compiled.out_like.items()):
             parameters.append(Parameter(leaves[position]))
@@ -150,7 +150,7 @@ class _Describer:
             arguments=arguments,
             outputs=list(leaves.values()),
             sizes=self.sizes,
-            kept=kept,
+            destinations=kept,
             trees=trees,
             result=result,
             leaves=leaves,
@@ -312,7 +312,7 @@ class _Describer:
                 )
             holder = self.entry.reach.value(self.bound, path)
             type_ = self.compiled.result_types[tree.index]
-            slot = self.state.changed(holder, (*path, step), type_)
+            slot = self.state.slot_of_store(holder, (*path, step), type_)
             changed.setdefault(tree.index, []).append(slot)
         for i in range(len(self.compiled.result_types)):
             if i in self.compiled.out_like:

@@ -72,7 +72,7 @@ def text(
     for status, short in status_codes.NAMES.items():
         lines.append(f"    {upper}_{short} = {status}, /* {c_comment(messages[status])} */")
     for status, message in messages.items():
-        if status >= status_codes.FIRST:
+        if status >= status_codes.FIRST_PROGRAM_ERROR:
             unique(f"{upper}_ERROR_{status}")
             lines.append(f"    {upper}_ERROR_{status} = {status}, /* {c_comment(message)} */")
     lines += ["};", "", f"const char *{name}_message(int32_t status);", ""]

@@ -13,13 +13,13 @@ from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from ..backends.build_kernel import tell_numba
+from ..backends.build_kernel import register_runtime_functions
 from ..codegen import stack_limit
 from ..codegen.gemm import gemm_call
 from ..codegen.llvm_passes import forbid_estimates
 from ..codegen.llvm_utils import POINTER
 from ..codegen.options import FASTMATH, OPTIONS
-from ..codegen.statements import Failures
+from ..codegen.statements import ErrorCodes
 from ..codegen.type_inference import Types, Unsupported
 from ..codegen.type_lowering import Context
 from ..errors import S2SValueError, UnsupportedError, exception
@@ -43,23 +43,25 @@ _MATH = (
     "fabs floor fma fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow powi "
     "rint round sin sinh sqrt tan tanh tgamma trunc"
 )
-LIBRARY = {f"{n}{end}" for n in _MATH.split() for end in ("", "f")}
-LIBRARY |= {"memcpy", "memset", "memmove"}
+C_LIBRARY_SYMBOLS = {f"{n}{end}" for n in _MATH.split() for end in ("", "f")}
+C_LIBRARY_SYMBOLS |= {"memcpy", "memset", "memmove"}
 
 
-class Phrases:
+class ErrorMessages:
     """The error messages of one kernel, and the source lines of its statements."""
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled
-        self.called: list[tuple[Any, str]] = []  # called Numba functions over arrays, and lines
+        self.numba_calls: list[
+            tuple[Any, str]
+        ] = []  # called Numba functions over arrays, and lines
 
     def failure(self, site: int) -> tuple[Any, tuple[str, ...]]:
         """The type and message of an error.  Run-time values in the message become dots."""
         name, parts = self.compiled.failures[site]
         return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
 
-    def spell_out(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
+    def substitute_failures(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
         """Replace `rt.Failure(site)` by the exception type and the message of that site, where the
         message has no run-time values."""
         for node in ast.walk(function):
@@ -73,7 +75,7 @@ class Phrases:
                 node.exc.func = ast.copy_location(ast.Name(name, ast.Load()), site)
                 node.exc.args = [ast.copy_location(ast.Constant(text), site)]
 
-    def place_of(self, stmt: Any) -> str:
+    def source_line(self, stmt: Any) -> str:
         """The user's line for a statement of the lowered source, from the comment above it."""
         lines = self.compiled.lowered.splitlines()
         for line in reversed(lines[: getattr(stmt, "lineno", 1) - 1]):
@@ -95,7 +97,9 @@ class Library:
         self.exported: set[str] = set()
         self.kernels: dict[str, c_kernel.Kernel] = {}
         self.messages = dict(status_codes.MESSAGES)
-        self.called: list[tuple[Any, str]] = []  # called Numba functions over arrays, and lines
+        self.numba_calls: list[
+            tuple[Any, str]
+        ] = []  # called Numba functions over arrays, and lines
 
     def build(self, products: gemm_call.Library) -> Any:
         """Build, link and optimise the module, under the compiler lock."""
@@ -104,7 +108,7 @@ class Library:
 
     def _build(self, products: gemm_call.Library) -> Any:
         for export in self.exports:
-            tell_numba(export.entry.compiled.lowered)
+            register_runtime_functions(export.entry.compiled.lowered)
         typing: Any = cpu_target.typing_context
         typing.refresh()
         base: Any = cpu_target.target_context
@@ -115,7 +119,7 @@ class Library:
         library = context.codegen().create_library(self.name)
         module = library.create_ir_module(self.name)
         stack_limit.define_for_library(module)
-        failures = Failures(status_codes.FIRST)
+        failures = ErrorCodes(status_codes.FIRST_PROGRAM_ERROR)
         with context.push_code_library(library):
             for export in self.exports:
                 self._write(Context(lambda: context), module, export, failures, products)
@@ -123,15 +127,15 @@ class Library:
             name = kind if isinstance(kind, str) else kind.__name__
             self.messages[code] = ": ".join([name, *map(str, args)])
         if self.state.slots:
-            c_entry.write_init(module, self._export(f"{self.name}_init"), self.state)
-        c_entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
+            c_entry.emit_state_init(module, self._export(f"{self.name}_init"), self.state)
+        c_entry.emit_status_message(module, self._export(f"{self.name}_message"), self.messages)
         _define_no_op_refcounts(module)
         forbid_estimates(module)
         rewrite_module(module, flags)
         whole = object_file.link(module, library._linking_libraries, self.machine)
-        if object_file.needs_python(whole):
-            if self.called:
-                raise unsupported_calls.error(*self.called[0])
+        if object_file.refers_to_numba_env(whole):
+            if self.numba_calls:
+                raise unsupported_calls.error(*self.numba_calls[0])
             raise UnsupportedError(
                 f"{self.name} needs Python at run time, which a library does not have",
                 advice=unsupported_calls.ADVICE,
@@ -140,26 +144,26 @@ class Library:
         return whole
 
     def _write(
-        self, context: Context, module: Any, export: Export, failures: Failures, products: Any
+        self, context: Context, module: Any, export: Export, failures: ErrorCodes, products: Any
     ) -> None:
         compiled = export.entry.compiled
-        phrases = Phrases(compiled)
-        function, known, callees = _read(compiled, export, phrases)
-        made = c_kernel.write(
-            context, module, export.name, function, known, export.room(),
-            export.conditions, failures, phrases, products, self.trips,
+        messages = ErrorMessages(compiled)
+        function, known, callees = _read(compiled, export, messages)
+        made = c_kernel.emit_kernel(
+            context, module, export.name, function, known, export.result_capacities(),
+            export.conditions, failures, messages, products, self.trips,
             callees, compiled.written,
         )  # fmt: skip
-        self.called += phrases.called
+        self.numba_calls += messages.numba_calls
         self.kernels[export.name] = made
         self._export(export.name)
-        c_entry.write_call(context, module, export, made, self.state)
+        c_entry.emit_entry(context, module, export, made, self.state)
         workspace = self._export(f"{export.name}_workspace")
-        c_entry.write_workspace(context, module, export, made, workspace)
+        c_entry.emit_workspace_query(context, module, export, made, workspace)
 
     def _export(self, name: str) -> str:
         """Record an exported C symbol; raise S2SValueError if the name is taken."""
-        if name in self.exported or name in LIBRARY or name in c_names.FUNCTIONS:
+        if name in self.exported or name in C_LIBRARY_SYMBOLS or name in c_names.FUNCTIONS:
             raise S2SValueError(
                 f"two functions would be called {name} in C", advice="choose another name"
             )
@@ -177,7 +181,7 @@ def _define_no_op_refcounts(module: Any) -> None:
 
 
 def _read(
-    compiled: Any, export: Export, phrases: Phrases
+    compiled: Any, export: Export, messages: ErrorMessages
 ) -> tuple[ast.FunctionDef, Types, Callees]:
     """The syntax tree of the kernel, its inferred types and its callees.  Raises UnsupportedError
     for code that only Numba's front end can compile."""
@@ -186,14 +190,14 @@ def _read(
     exec(compile(tree, f"<s2s {compiled.name}, lowered>", "exec"), space)
     functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
     for name, function in functions.items():
-        phrases.spell_out(function, space)
+        messages.substitute_failures(function, space)
         if name != compiled.entry:  # Numba infers the result types of callees
             space[name] = numba.njit(space[name], **OPTIONS)
     function = functions.pop(compiled.entry)
     callees = Callees(functions, space)
     try:
         known = Types(function, space, export.kinds)
-        expanded = linear_systems.expand(function, known)
+        expanded = linear_systems.inline_linalg_calls(function, known)
         if expanded is None:
             return function, known, callees
         return expanded, Types(expanded, space, export.kinds), callees

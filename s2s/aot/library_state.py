@@ -27,12 +27,13 @@ HEADER = 64
 
 @dataclass(eq=False)
 class Slot:
-    """A scalar (`shape` is None) or an array; `start` is its initial value, that at build time."""
+    """A scalar (`shape` is None) or an array; `initial` is its initial value, that at build
+    time."""
 
     name: str
     dtype: str
     shape: tuple[int, ...] | None
-    start: Any
+    initial: Any
     offset: int = 0
 
     @property
@@ -61,14 +62,14 @@ class State:
             key = "number", id(holder), path[-1]
             return self._place(key, holder, path, holder, None, np.dtype(spec.dtype).type(value))
         if isinstance(spec, RngSpec):
-            start = pcg64.words(value, path_text(path))
+            start = pcg64.state_words(value, path_text(path))
             return self._place(("generator", id(value)), value, path, holder, start.shape, start)
         raise UnsupportedError(
             f"{path_text(path)} is a {type(value).__name__}, which a library cannot hold",
             advice="only numbers and arrays can be carried over",
         )
 
-    def changed(self, holder: Any, path: Path, type_: Any) -> Slot:
+    def slot_of_store(self, holder: Any, path: Path, type_: Any) -> Slot:
         """The slot of a value that a function sets.  The function need not read it."""
         kind, key = path[-1]
         value = getattr(holder, key, None) if kind == "." else holder[key]
@@ -139,6 +140,6 @@ class State:
         out = bytearray(self.bytes)
         out[:32] = struct.pack("<4q", *self.header())
         for slot in self.slots:
-            data = np.asarray(slot.start).astype(np.dtype(slot.dtype).newbyteorder("<")).tobytes()
+            data = np.asarray(slot.initial).astype(np.dtype(slot.dtype).newbyteorder("<")).tobytes()
             out[slot.offset : slot.offset + len(data)] = data
         return bytes(out)

@@ -1,9 +1,9 @@
 """Dense linear algebra as lowered source, inlined in place of LAPACK calls.
 
 A call `status = rt.linalg.solve(a, b, out)` is replaced by the body of the function of that name in
-`TEXT`, with renamed variables.  Thus its temporary arrays take part in the workspace plan.  `FLOAT`
-stands for the element type of the first matrix.  Calls between functions of `TEXT` are inlined,
-too.
+`LOWERED_SOURCE`, with renamed variables.  Thus its temporary arrays take part in the workspace
+plan.  `FLOAT` stands for the element type of the first matrix.  Calls between functions of
+`LOWERED_SOURCE` are inlined, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
 
-TEXT = """
+LOWERED_SOURCE = """
 def eliminate(u, b):
     n = u.shape[0]
     k = b.shape[1]
@@ -196,12 +196,12 @@ def lu_pivots(a, out):
     factorise(lu, out)
 """
 
-FUNCTIONS = {s.name: s for s in ast.parse(TEXT).body if isinstance(s, ast.FunctionDef)}
+FUNCTIONS = {s.name: s for s in ast.parse(LOWERED_SOURCE).body if isinstance(s, ast.FunctionDef)}
 # Parameters that may be vectors; a vector is reshaped to a matrix of one column.
 _COLUMNS = {"solve": ("b", "out"), "solve_triangular": ("b", "out")}
 
 
-def expand(function: ast.FunctionDef, known: Types) -> ast.FunctionDef | None:
+def inline_linalg_calls(function: ast.FunctionDef, known: Types) -> ast.FunctionDef | None:
     """The function with all `rt.linalg` calls inlined, or None if there are none."""
     expander = _Expander(known)
     new = copy.copy(function)
@@ -272,7 +272,7 @@ class _Expander:
         return lines
 
     def _inline_nested(self, s: ast.stmt, dtype: Any) -> Iterator[ast.stmt]:
-        """A statement, or the inlined body if it calls another function of `TEXT`."""
+        """A statement, or the inlined body if it calls another function of `LOWERED_SOURCE`."""
         call = _called(s)
         if call is None or not isinstance(call.func, ast.Name) or call.func.id not in FUNCTIONS:
             yield s

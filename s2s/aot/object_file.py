@@ -66,7 +66,7 @@ def find(triple: str | None, cpu: str | None) -> Target:
         if not native:
             raise S2SValueError(f"this machine is not a {triple}", advice="name a model with cpu=")
         name, features = llvm.get_host_cpu_name(), passes.features()
-        width = blocked.width(features)
+        width = blocked.vector_bytes_of(features)
     else:
         name, features = cpu, ""
         arch = _architecture(triple)
@@ -131,7 +131,7 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
     whole.verify()
 
 
-def needs_python(whole: Any) -> bool:
+def refers_to_numba_env(whole: Any) -> bool:
     """True if a function that Numba compiled refers to its environment object (`NumbaEnv`), which
     exists only in a Python process."""
     names = [v.name for v in whole.global_variables if "NumbaEnv" in v.name]
@@ -141,7 +141,7 @@ def needs_python(whole: Any) -> bool:
     return any(text.count(name) > 1 for name in names)
 
 
-def undefined(whole: Any) -> list[str]:
+def undefined_symbols(whole: Any) -> list[str]:
     """The undefined symbols of a module, without LLVM intrinsics."""
     kinds = (whole.functions, whole.global_variables)
     names = [v.name for kind in kinds for v in kind if v.is_declaration]

@@ -25,7 +25,7 @@ _INT128 = ir.IntType(128)
 _INT32 = ir.IntType(32)
 
 
-def words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
+def state_words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
     """The six words of the state of a NumPy generator."""
     state: Any = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
@@ -39,7 +39,7 @@ def words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
     return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
-def generator(own: Context, builder: Any, kind: Any, place: Any) -> Any:
+def emit_numba_generator(own: Context, builder: Any, kind: Any, place: Any) -> Any:
     """Emit a Numba generator value whose state is at the address `place`."""
     from numba.core import cgutils
 

@@ -7,7 +7,7 @@ import re
 
 from ..errors import S2SValueError
 from ..transforms.ir.quote import python_docstring
-from .c_names import RUNTIME, WRAPPER
+from .c_names import RUNTIME_FILE, WRAPPER_GLOBALS
 from .export_spec import Export, Item
 from .library_state import State
 from .size_exprs import tree_text
@@ -21,7 +21,7 @@ def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
     `grows` use the workspace heap, so they may need more workspace than the size query returns."""
     parts = [
         python_docstring(f"{name}: loads lib{name}.so, which s2s made from {origin}.") + "\n",
-        RUNTIME.read_text(),
+        RUNTIME_FILE.read_text(),
         f'\n\n_library = _Library("lib{name}.so", "{name}")\n',
     ]
     for exports in groups.values():
@@ -70,7 +70,7 @@ def _wrapper(key: str, exports: list[Export], indent: str) -> str:
     first = exports[0]
     method = bool(indent)
     own = set(inspect.signature(first.function).parameters)
-    if taken := sorted(own & {*WRAPPER, *(f"_{e.name}" for e in exports)}):
+    if taken := sorted(own & {*WRAPPER_GLOBALS, *(f"_{e.name}" for e in exports)}):
         raise S2SValueError(
             f"{key} has a parameter {taken[0]}, which is a name in the module that loads a library",
             advice="rename the parameter",

@@ -16,10 +16,10 @@ import numpy as np
 from .. import kernels
 from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
-from .workspace_plan import Memory, families
+from .workspace_plan import Memory, alias_sets
 
 
-def to_restore(
+def parameters_to_back_up(
     function: ast.FunctionDef,
     known: Types,
     memory: Memory,
@@ -31,7 +31,7 @@ def to_restore(
     functions that are not inlined.  `checked_at_return` is True if the return statement checks
     sizes of results."""
     names = [a.arg for a in function.args.args]
-    family = families(function, known)
+    family = alias_sets(function, known)
     fails = _Failures(known, memory, frozenset(callees), checked_at_return)
     last_failure = max((i for i, s in enumerate(function.body) if fails.may_fail(s)), default=-1)
     first_write: dict[str, int] = {}

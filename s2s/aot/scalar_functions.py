@@ -11,15 +11,15 @@ from llvmlite import ir
 from ..codegen import value_types as types
 from ..codegen.array_values import Buffer
 from ..codegen.llvm_utils import INT
-from ..codegen.statements import Body, Failures
+from ..codegen.statements import Body, ErrorCodes
 from ..codegen.type_inference import Types
 from ..codegen.type_lowering import memory_type
 from ..codegen.value_types import Array
 
-VECTOR = Array(types.int64, 1, "C")
+INT64_VECTOR = Array(types.int64, 1, "C")
 
 
-class Small(Body):
+class ScalarBody(Body):
     """The body of a function that returns one scalar."""
 
     def _return(self, s: ast.Return) -> None:
@@ -46,7 +46,7 @@ def function(context: Any, module: Any, text: str, kinds: list[Any]) -> Any:
     found.linkage = "internal"
     found.attributes.add("noinline")
     known = Types(tree, {}, tuple(kinds))
-    body = Small(context, ir.IRBuilder(found.append_basic_block()), known, Failures())
+    body = ScalarBody(context, ir.IRBuilder(found.append_basic_block()), known, ErrorCodes())
     for parameter, kind, value in zip(tree.args.args, kinds, found.args):
         if isinstance(kind, Array):
             value = Buffer(kind, value, [INT(0)])

@@ -13,13 +13,19 @@ from llvmlite import ir
 from ..codegen import statements as machine
 from ..codegen.array_values import Buffer
 from ..codegen.kernel_module import INFO
-from ..codegen.llvm_utils import INT, room
-from ..codegen.statements import CODE, Failures
+from ..codegen.llvm_utils import INT, entry_alloca
+from ..codegen.statements import ERROR_CODE, ErrorCodes
 from ..codegen.type_inference import Types
 from ..codegen.type_lowering import memory_type
 from ..codegen.value_types import Array
 from . import workspace_heap
-from .workspace_plan import GROWING, HEADER, LARGEST, Memory, grown
+from .workspace_plan import (
+    GROWTH_OVERHEAD_BYTES,
+    HEADER_BYTES,
+    MAX_BYTES,
+    Memory,
+    growth_bytes_per_element,
+)
 
 MAX_AXIS_SIZE = 1 << 61
 
@@ -28,7 +34,7 @@ def parameters_of(function: ast.FunctionDef) -> list[str]:
     return [a.arg for a in function.args.args]
 
 
-def kinds_of(context: Any, type_: Any) -> list[Any]:
+def argument_types(context: Any, type_: Any) -> list[Any]:
     """The LLVM types of an argument: data pointer and sizes of an array, or one scalar."""
     if isinstance(type_, Array):
         return [memory_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
@@ -45,7 +51,7 @@ class _Sizes(machine.Body):
     _STATEMENTS = {**machine.Body._STATEMENTS, ast.Return: _return}
 
 
-def write_sizes(
+def emit_size_query_function(
     context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
 ) -> Any:
     """Emit `sizes(bytes, unused, places, arguments…)`.  It stores the workspace size in `bytes`, or
@@ -64,59 +70,61 @@ def write_sizes(
     parameters = parameters_of(function)
     given = tuple(known.names[p] for p in parameters)
     own = Types(function, known.space, given)
-    kinds = [k for p in parameters for k in kinds_of(context, own.names[p])]
+    kinds = [k for p in parameters for k in argument_types(context, own.names[p])]
     kinds = [workspace_heap.WORDS, INFO.as_pointer().as_pointer(), workspace_heap.WORDS, *kinds]
-    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
+    made = ir.Function(module, ir.FunctionType(ERROR_CODE, kinds), name)
     made.linkage = "internal"
     made.attributes.add("noinline")
     builder = ir.IRBuilder(made.append_basic_block())
-    body = _Sizes(context, builder, own, Failures())
+    body = _Sizes(context, builder, own, ErrorCodes())
     places = made.args[2]
-    give(body, parameters, list(made.args[3:]))
+    bind_parameters(body, parameters, list(made.args[3:]))
     for s in function.body:
         body.stmt(s)
     *found, fits_here = body.found
     with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
-        answer(builder, INT(-1))
+        emit_return(builder, INT(-1))
     wanted = builder.icmp_unsigned("!=", places, ir.Constant(workspace_heap.WORDS, None))
-    total: Any = INT(HEADER)
+    total: Any = INT(HEADER_BYTES)
     for i, (sites, count) in enumerate(memory.groups()):
         largest: Any = INT(0)
         for site in sites:
             extents = [found.pop(0) for _ in site.known or ()]
-            size = bytes_of(builder, site.itemsize, extents)
+            size = emit_array_bytes(builder, site.itemsize, extents)
             larger = builder.icmp_signed(">", size, largest)
             largest = builder.select(larger, size, largest)
         largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
         with builder.if_then(wanted):
             builder.store(largest, builder.gep(places, [INT(i)]))
         if count > 1:
-            largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
+            largest = builder.mul(builder.add(largest, INT(HEADER_BYTES)), INT(count))
         total = builder.add(total, largest)
     for growth in memory.growth:
-        each = bytes_of(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
-        total = builder.add(total, builder.add(each, INT(GROWING)))
-    answer(builder, total)
+        each = emit_array_bytes(
+            builder, growth_bytes_per_element(growth.itemsize, memory.trips), [found.pop(0)]
+        )
+        total = builder.add(total, builder.add(each, INT(GROWTH_OVERHEAD_BYTES)))
+    emit_return(builder, total)
     return made
 
 
-def answer(builder: Any, value: Any) -> None:
+def emit_return(builder: Any, value: Any) -> None:
     """Emit the return of a value in Numba's calling convention: store it through the first
     parameter and return status 0."""
     builder.store(value, builder.function.args[0])
-    builder.ret(CODE(0))
+    builder.ret(ERROR_CODE(0))
 
 
-def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
+def emit_size_query(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
     """Emit a call of a size-query function.  The result is the workspace size, or -1 on failure."""
-    total = room(builder, INT)
-    unused = room(builder, INFO.as_pointer())
+    total = entry_alloca(builder, INT)
+    unused = entry_alloca(builder, INFO.as_pointer())
     failed = builder.call(sizes, [total, unused, places, *arguments])
-    fine = builder.icmp_signed("==", failed, CODE(0))
+    fine = builder.icmp_signed("==", failed, ERROR_CODE(0))
     return builder.select(fine, builder.load(total), INT(-1))
 
 
-def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
+def bind_parameters(body: machine.Body, names: list[str], values: list[Any]) -> None:
     """Bind parameters to LLVM values; an array takes its data pointer and its sizes."""
     for name in names:
         type_ = body.types.names[name]
@@ -129,14 +137,14 @@ def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
             values = values[1:]
 
 
-def is_no_size(builder: Any, size: Any) -> Any:
+def is_invalid_size(builder: Any, size: Any) -> Any:
     """Emit the test (i1) that a size is negative or at least `MAX_AXIS_SIZE`.  Below this limit,
     sums of a few sizes and their bytes do not overflow."""
     return builder.icmp_unsigned(">=", size, INT(MAX_AXIS_SIZE))
 
 
-def bytes_of(builder: Any, item: int, sizes: list[Any]) -> Any:
-    """Emit the size of an array in bytes, clamped to `LARGEST`, also if the product overflows."""
+def emit_array_bytes(builder: Any, item: int, sizes: list[Any]) -> Any:
+    """Emit the size of an array in bytes, clamped to `MAX_BYTES`, also if the product overflows."""
     total: Any = INT(item)
     bad: Any = ir.IntType(1)(0)
     for size in sizes:
@@ -144,5 +152,5 @@ def bytes_of(builder: Any, item: int, sizes: list[Any]) -> Any:
         both = builder.smul_with_overflow(total, size)
         total = builder.extract_value(both, 0)
         bad = builder.or_(bad, builder.extract_value(both, 1))
-    bad = builder.or_(bad, builder.icmp_signed(">", total, INT(LARGEST)))
-    return builder.select(bad, INT(LARGEST), total)
+    bad = builder.or_(bad, builder.icmp_signed(">", total, INT(MAX_BYTES)))
+    return builder.select(bad, INT(MAX_BYTES), total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 OK, NULL, SIZES, ALIGNMENT, OVERLAP, WORKSPACE, STATE, FAILED = range(8)
 
 # The first status code of errors that the program raises.
-FIRST = 16
+FIRST_PROGRAM_ERROR = 16
 
 NAMES = {
     OK: "OK", NULL: "NULL_POINTER", SIZES: "SIZES", ALIGNMENT: "ALIGNMENT", OVERLAP: "OVERLAP",

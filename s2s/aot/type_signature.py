@@ -38,7 +38,7 @@ class Signature:
         return (None,) * np.ndim(value) if found is None else found
 
 
-def read(given: Any) -> Signature:
+def parse_signature(given: Any) -> Signature:
     """Parse a signature: a string, or a tuple of type strings, example values and containers of
     them."""
     reader = _Reader()

@@ -18,7 +18,7 @@ from . import scalar_functions
 
 WORDS = INT.as_pointer()
 
-TAKE = """
+ALLOCATE = """
 def take(heap, total, need):
     at = 0
     found = -1
@@ -48,7 +48,7 @@ def take(heap, total, need):
 """
 
 # A pool is an array of blocks of one size.
-DRAW = """
+ALLOCATE_FROM_POOL = """
 def draw(pool, stride, count):
     found = -1
     for i in range(count):
@@ -59,7 +59,7 @@ def draw(pool, stride, count):
     return (found,)
 """
 
-CLEAR = """
+CLEAR_POOL = """
 def clear(pool, stride, count):
     for i in range(count):
         pool[i * stride + 1] = 0
@@ -69,7 +69,7 @@ def clear(pool, stride, count):
 
 def call(context: Any, builder: Any, text: str, place: Any, *scalars: Any) -> Any:
     """Emit a call of one of the functions above on the words at `place`."""
-    kinds = [scalar_functions.VECTOR, *[types.int64] * len(scalars)]
+    kinds = [scalar_functions.INT64_VECTOR, *[types.int64] * len(scalars)]
     function = scalar_functions.function(context, builder.module, text, kinds)
     return builder.call(function, [builder.bitcast(place, WORDS), *scalars])
 

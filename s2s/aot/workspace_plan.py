@@ -20,8 +20,8 @@ from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
 
 ALIGNMENT = 64
-HEADER = 64
-LARGEST = 1 << 48  # bytes; a larger size counts as an overflow
+HEADER_BYTES = 64
+MAX_BYTES = 1 << 48  # bytes; a larger size counts as an overflow
 
 _PURE_FUNCTIONS = (
     kernels.trip_count, kernels.arange_count, kernels.slice_start, kernels.slice_stop,
@@ -94,7 +94,7 @@ def plan(
     `private` are the arrays without aliases that are bound by one statement.  `trips` bounds the
     trip count of loops whose trip count is known only at run time.  With `calls`, a heap is needed
     for the callees."""
-    shared = families(function, known)
+    shared = alias_sets(function, known)
     sites = list(_sites(function, known))
     entry = _EntryExpressions(function, known)
     for site in sites:
@@ -201,7 +201,7 @@ def _growth(function: ast.FunctionDef, known: Types, entry: _EntryExpressions) -
             yield Growth(known.names[s.targets[0].id].dtype.bytes, more)
 
 
-def families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
+def alias_sets(function: ast.FunctionDef, known: Types) -> dict[str, str]:
     """The alias sets of array variables: each name mapped to the representative of the set of
     names that may share memory with it."""
     parent = {n: n for n, t in known.names.items() if isinstance(t, Array)}
@@ -378,14 +378,14 @@ class _EntryExpressions:
 # ---------------------------------------------------------------- sizes in bytes
 
 
-def rounded(n: int) -> int:
+def align_up(n: int) -> int:
     """The size rounded up to the alignment."""
     return -(-n // ALIGNMENT) * ALIGNMENT
 
 
-def needed(memory: Memory, sizes: list[int]) -> int:
+def workspace_bytes(memory: Memory, sizes: list[int]) -> int:
     """The bytes of workspace for planned arrays, given the result of `memory.sizes`."""
-    total = HEADER
+    total = HEADER_BYTES
     rest = iter(sizes)
     for sites, count in memory.groups():
         largest = 0
@@ -393,19 +393,22 @@ def needed(memory: Memory, sizes: list[int]) -> int:
             size = site.itemsize
             for _ in site.known or ():
                 size *= max(next(rest), 0)
-            largest = max(largest, min(size, LARGEST))
-        total += rounded(largest) if count == 1 else count * (rounded(largest) + HEADER)
+            largest = max(largest, min(size, MAX_BYTES))
+        total += align_up(largest) if count == 1 else count * (align_up(largest) + HEADER_BYTES)
     for growth in memory.growth:
-        total += grown(growth.itemsize, memory.trips) * max(next(rest), 0) + GROWING
+        total += (
+            growth_bytes_per_element(growth.itemsize, memory.trips) * max(next(rest), 0)
+            + GROWTH_OVERHEAD_BYTES
+        )
     return total
 
 
 # Bytes reserved for each growing array in addition to its elements.
-GROWING = 4096
+GROWTH_OVERHEAD_BYTES = 4096
 
 
-def grown(itemsize: int, trips: int) -> int:
+def growth_bytes_per_element(itemsize: int, trips: int) -> int:
     """Bytes to reserve per element that each of `trips` iterations appends.  A full array is
     reallocated at twice its length, and the freed shorter blocks leave gaps that it may not fit
     into, hence the factor 4."""
-    return rounded(4 * itemsize * trips)
+    return align_up(4 * itemsize * trips)

@@ -2,7 +2,7 @@
 
 A call of such an object goes through three levels, from fast to slow: the call stub or bytecode of
 the specialisation that ran last, the other cached call stubs (`_try_call_stubs`), and the lookup by
-type key with compilation on a miss (`_slowly`).
+type key with compilation on a miss (`_slow_path`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..call import bind_arguments, debug_flag
 from ..call.backend_choice import BACKENDS, choose_backend
-from ..call.call_stub import Call
+from ..call.call_stub import CallStub
 from ..dispatch import out_arguments
-from ..dispatch.specialization import Entry
+from ..dispatch.specialization import Specialization
 from ..dispatch.specializations import Options, Specialiser, specialiser_for
 from ..errors import MISS, S2STypeError, S2SValueError
 from ..inspect import debug_nans
@@ -46,7 +46,7 @@ class _Shared:
         self.method = bind_arguments.is_method(target.function)
         self.specialisers: dict[str, Specialiser] = {}
         # Call stubs of the specialisations used last, most recently used first.
-        self.calls: tuple[Call, ...] = ()
+        self.calls: tuple[CallStub, ...] = ()
         self.numba_type: Any = None
 
 
@@ -61,7 +61,7 @@ class _Signature:
 
 
 class _PlanSlot:
-    """Base class with one slot for the call bytecode (plan), which a back end runs without Python
+    """Base class with one slot for the call bytecode, which a back end runs without Python
     code.  `backends/native/call_vm.py` reads the slot at a fixed offset."""
 
     __slots__ = ("_plan",)
@@ -85,7 +85,7 @@ class Function(_PlanSlot):
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The bytecode (plan) of the call stub that ran last, for objects without bound arguments.
+        # The bytecode of the call stub that ran last, for objects without bound arguments.
         # A stub without bytecode becomes `__call__` of the object's class (`_stub_class`); if the
         # class overrides `__call__`, `_in_python` tries the stub first (`_first_stub`).
         self._plan = None
@@ -106,7 +106,7 @@ class Function(_PlanSlot):
             found = self._try_call_stubs(args, kwargs)
             if found is not MISS:
                 return found
-        return self._slowly(args, kwargs)
+        return self._slow_path(args, kwargs)
 
     # `Call.install` replaces this by a C function that runs the bytecode first.
     __call__ = _in_python
@@ -139,11 +139,11 @@ class Function(_PlanSlot):
                 return found
         return MISS
 
-    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Slow path: run a call for which no call stub applies."""
         return self._value(self._mode, args, kwargs)
 
-    def _prefer(self, call: Call) -> None:
+    def _prefer(self, call: CallStub) -> None:
         """Move a call stub to the front, so that the next call tries it first."""
         shared, entry = self._shared, call.entry
         calls = shared.calls
@@ -154,20 +154,20 @@ class Function(_PlanSlot):
         specialiser.latest = entry
         # Stubs take positional arguments in parameter order; other calls are bound first.
         if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
-            self._plan, self._first_stub = call.plan, None
-            if call.plan is None and self._plain.__call__ is not Function.__call__:
+            self._plan, self._first_stub = call.bytecode, None
+            if call.bytecode is None and self._plain.__call__ is not Function.__call__:
                 self._first_stub = call.run
             else:
                 self.__class__ = _stub_class(self._plain, call)  # type: ignore[assignment]
 
-    def _make_call_stub(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
+    def _make_call_stub(self, entry: Specialization, bound: tuple[Any, ...], backend: str) -> None:
         if backend in ("numba", "native"):
             explicit = self._shared.options.backend is not None
-            call = entry.call(backend, bound, *self._what(entry), explicit)
+            call = entry.call(backend, bound, *self._result_expression(entry), explicit)
             if call is not None:
                 self._prefer(call)
 
-    def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
+    def _result_expression(self, entry: Specialization) -> tuple[dict[str, Any], str]:
         """The output trees and the result expression over their names, for `Entry.call`."""
         return {"value": entry.compiled.out}, "value"
 
@@ -184,7 +184,7 @@ class Function(_PlanSlot):
             results = entry.run(backend, params)
         value = entry.value(bound, results)
         if entry.compiled.changes:
-            entry.settle(bound, results)
+            entry.apply_side_effects(bound, results)
         if mode == self._mode:
             self._make_call_stub(entry, bound, backend)
         return value
@@ -235,7 +235,7 @@ class Function(_PlanSlot):
         kernels = {} if entry is None else entry.kernels
         for backend in ("numba", "njit"):
             if backend in kernels:
-                return kernels[backend].function
+                return vars(kernels[backend])["function"]
         raise S2STypeError(
             f"{self.__name__} has not been compiled with Numba yet",
             advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',
@@ -290,7 +290,7 @@ class Function(_PlanSlot):
         specialiser.prepare(bound, choose_backend(self._shared.options.backend), sizes)
         return self
 
-    def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
+    def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.find(bound, "python")[0]
 
@@ -416,7 +416,7 @@ class Function(_PlanSlot):
         return _remake, (self._plain, function, shared.options, self._prefix, self._fixed)
 
 
-def _stub_class(cls: type[Function], call: Call) -> type[Function]:
+def _stub_class(cls: type[Function], call: CallStub) -> type[Function]:
     """The subclass of `cls` whose `__call__` is the call stub, which saves one Python frame per
     call; `cls` itself if the call has bytecode."""
     if call.method is None:
@@ -433,12 +433,12 @@ class Gradient(Function):
     _s2s_mode = "grad"
     _mode = "vjp"
 
-    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         has_aux = self._shared.options.has_aux
         value, gradients = self._run(args, kwargs, has_aux)
         return (gradients, value[1]) if has_aux else gradients
 
-    def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
+    def _result_expression(self, entry: Specialization) -> tuple[dict[str, Any], str]:
         out, *grads = (entry.compiled.out, *entry.compiled.grads)
         trees: dict[str, Any] = {f"g{i}": tree for i, tree in enumerate(grads)}
         gradients = "g0" if self._single else f"({''.join(name + ', ' for name in trees)})"
@@ -472,7 +472,7 @@ class Gradient(Function):
         gradients = entry.gradients(bound, results)
         value = entry.value(bound, results) if valued else None
         if changes:
-            entry.settle(bound, results)
+            entry.apply_side_effects(bound, results)
         if given is None:
             self._make_call_stub(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)
@@ -505,7 +505,7 @@ class ValueAndGradient(Gradient):
 
     _s2s_mode = "value_and_grad"
 
-    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._run(args, kwargs, True)
 
     def _with_value(

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..backends.build_kernel import build_whole
+from ..backends.build_kernel import build_njit
 from ..dispatch.specialization import seed_of
 from ..errors import S2STypeError, UnsupportedError
-from ..runtime.locks import making
+from ..runtime.locks import kernel_locks
 from ..transforms.frontend.pytree import Argument, Fixed, Out, OutTree, Path
 from ..transforms.ir.nodes import Scalar
 from . import signature_spec
@@ -49,7 +49,7 @@ def type_of(function: Function) -> Any:
     """The Numba type of an s2s object: the type of a function with an overload."""
     shared = function._shared
     if shared.numba_type is None:
-        with making("numba"):
+        with kernel_locks("numba"):
             if shared.numba_type is None:
                 shared.numba_type = _make_type(function)
     return shared.numba_type
@@ -137,7 +137,7 @@ def _generate_implementation(
     function: Function, specialiser: Specialiser, compiled: Compiled
 ) -> Callable[..., Any]:
     has_aux = specialiser.options.has_aux
-    kernel = build_whole(compiled.lowered, compiled.entry, None)
+    kernel = build_njit(compiled.lowered, compiled.entry, None)
     space: dict[str, Any] = {"np": np, "kernel": kernel}
     reach = _constants(specialiser)
     values = []
@@ -169,9 +169,9 @@ def _generate_implementation(
 
 
 def _constants(specialiser: Specialiser) -> Any:
-    from ..call.guards import Reach
+    from ..call.guards import PathResolver
 
-    return Reach(specialiser.function, specialiser.binder.names)
+    return PathResolver(specialiser.function, specialiser.binder.names)
 
 
 def _path_text(path: Path) -> str:

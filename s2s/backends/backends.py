@@ -21,10 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..call.backend_choice import COMPILED
-from ..call.kernel_arguments import WEAK, Kernel, aligned, fitted
+from ..call.kernel_arguments import (
+    WEAK_SCALAR_TYPES,
+    Kernel,
+    to_kernel_argument,
+    with_copied_arguments,
+)
 from ..codegen.numba_bridge import array_table
 from ..codegen.size_guards import relations_of
-from ..errors import InternalCompilerError, UnsupportedError, internal, name_place
+from ..errors import InternalCompilerError, UnsupportedError, add_source_line, internal
 from ..runtime import gc_pause
 from ..runtime.compile_progress import Progress
 from ..transforms.frontend.pytree import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
@@ -79,13 +84,13 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
         len(params) + len(given),
         len(compiled.result_types),
         {i: _ndim_dtype(compiled.params[i].type) for i in compiled.out_like.values()},
-        array_table.tabled(compiled),
+        array_table.tabled_parameters(compiled),
         seed if inlined else None,
         tuple(_buffers(compiled)),
         tuple(compiled.written),
         relations_of(compiled),
     )
-    table = array_table.writer([*entry.tabled.values()])
+    table = array_table.table_builder([*entry.tabled.values()])
     types = (*param_types(compiled, params), *map(numba.typeof, given))
     types = tuple(types[i] for i in entry.direct)
     if entry.tabled:
@@ -96,19 +101,19 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
         whole = (*params, *given)
         if not entry.tabled:
             return dispatcher(*whole)
-        arrays = table([fitted(spec, whole[i]) for i, spec in entry.tabled.items()])
+        arrays = table([to_kernel_argument(spec, whole[i]) for i, spec in entry.tabled.items()])
         return dispatcher(*(whole[i] for i in entry.direct), arrays)
 
-    return aligned(kernel, compiled, dispatcher)
+    return with_copied_arguments(kernel, compiled, dispatcher)
 
 
 def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
     """The lowered source, compiled by plain `numba.njit`."""
-    from .build_kernel import build_whole
+    from .build_kernel import build_njit
 
     types = signature(compiled, seed, params)
-    dispatcher = build_whole(compiled.lowered, compiled.entry, types)
-    return aligned(_with_buffers(dispatcher, compiled), compiled, dispatcher)
+    dispatcher = build_njit(compiled.lowered, compiled.entry, types)
+    return with_copied_arguments(_with_buffers(dispatcher, compiled), compiled, dispatcher)
 
 
 def _ndim_dtype(type_: Any) -> tuple[int, str]:
@@ -219,7 +224,7 @@ def python_kernel(compiled: Compiled) -> Kernel:
     for param in compiled.params:
         spec = param.spec
         if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append({**WEAK, "float64": Real}[spec.dtype])
+            casts.append({**WEAK_SCALAR_TYPES, "float64": Real}[spec.dtype])
         else:
             casts.append(_numpy_scalar_cast(spec))
 
@@ -229,7 +234,7 @@ def python_kernel(compiled: Compiled) -> Kernel:
             with np.errstate(all="ignore"):
                 return flat(entry(*values, *(() if seed is None else (seed,))))
         except Exception as error:
-            name_place(error, space["__name__"], compiled)
+            add_source_line(error, space["__name__"], compiled)
             raise
 
     return kernel

@@ -16,18 +16,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..cache import store
+from ..cache.source_key import platform_key
 from ..codegen.gemm_library import gemm_library
 from ..codegen.numba_bridge.numba_entry import (
     ARRAY,
     BODY,
     CALL,
-    CALL_WHOLE,
+    CALL_LOWERED,
     CHECK,
     PREFIX,
     Entry,
     entry_text,
 )
-from ..codegen.options import BY_NUMBA, OPTIONS, WRAPPED, spelled
+from ..codegen.options import NUMBA_OPTIONS, OPTIONS, WRAPPER_OPTIONS, canonical_options
 from ..errors import CacheError, internal
 from ..runtime import integer_powers, locks
 
@@ -35,8 +36,8 @@ from ..runtime import integer_powers, locks
 def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
     """The Numba dispatcher of a kernel for one signature.  It takes the parameters and returns all
     results.  Before any other effect it raises `Overlap` if a written array may overlap with
-    another, and `Misfit` if a guard on sizes does not hold."""
-    offer(lowered)
+    another, and `SizeGuardFailed` if a guard on sizes does not hold."""
+    add_llvm_symbols(lowered)
     text = lowered + entry_text(lowered, name, entry)
     module_name = _module_name(text, repr((signature, entry)))
     if module_name not in _built:
@@ -44,10 +45,10 @@ def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> 
     return _built[module_name]
 
 
-def build_whole(lowered: str, name: str, signature: tuple[Any, ...] | None) -> Any:
+def build_njit(lowered: str, name: str, signature: tuple[Any, ...] | None) -> Any:
     """The lowered source compiled by plain `numba.njit`: for one signature, or lazily for any if it
     is None.  The dispatcher takes the kernel's buffers as arguments."""
-    tell_numba(lowered)
+    register_runtime_functions(lowered)
     module_name = _module_name(lowered, str(signature))
     if module_name not in _built:
         kernel = _whole(load(module_name, lowered), name)
@@ -72,7 +73,7 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
     exec(compile(tree, module.__name__, "exec"), vars(module))
 
     def prepare() -> None:
-        tell_numba(lowered)
+        register_runtime_functions(lowered)
         jit_helpers(module, entry)
 
     if "rt.prange(" in lowered:
@@ -80,9 +81,9 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
     return Source(function, vars(module), kinds, prepare, OPTIONS)
 
 
-def tell_numba(lowered: str) -> None:
+def register_runtime_functions(lowered: str) -> None:
     """Register the run-time functions that lowered code calls with Numba."""
-    offer(lowered)
+    add_llvm_symbols(lowered)
     from ..kernels_numba import scalar  # noqa: F401
 
     if "rt.fft." in lowered:
@@ -94,14 +95,14 @@ def tell_numba(lowered: str) -> None:
     suppress_numba_warnings()
 
 
-def offer(lowered: str) -> None:
+def add_llvm_symbols(lowered: str) -> None:
     """Add the symbols that the machine code of lowered code calls to LLVM."""
     locks.hold_compiler_lock()
     if "rt.prange(" in lowered:
         _add_thread_pool_symbol()
     if "**" in lowered or "pow" in lowered:
-        integer_powers.offer()
-    gemm_library.offer(lowered)
+        integer_powers.register_symbols()
+    gemm_library.register_symbols(lowered)
 
 
 def _add_thread_pool_symbol() -> None:
@@ -129,7 +130,7 @@ def _as_internal_error() -> Iterator[None]:
 def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
     from numba.core.types import Array, Boolean, Number
 
-    from ..codegen.numba_bridge.numba_cache import keep_code
+    from ..codegen.numba_bridge.numba_cache import cache_code
     from ..codegen.numba_bridge.numba_target import dispatcher
 
     module = load(module_name, text)
@@ -137,10 +138,10 @@ def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], e
 
     def empty(call: str, library: bool) -> Any:
         function = getattr(module, call)
-        return keep_code(dispatcher(function, WRAPPED, library), function)
+        return cache_code(dispatcher(function, WRAPPER_OPTIONS, library), function)
 
     with _as_internal_error():
-        kernels = (empty(CALL, not alone), empty(CALL_WHOLE, True))
+        kernels = (empty(CALL, not alone), empty(CALL_LOWERED, True))
         kept = (k for k in kernels if k.load(signature))
         kernel = next(kept, None) or _compiled(module, text, name, signature, entry, empty, alone)
     kernel.disable_compile()
@@ -161,13 +162,13 @@ def _compiled(
     functions; or the whole kernel compiled by Numba."""
     import numba
 
-    from ..codegen.kernel_module import pays
+    from ..codegen.kernel_module import is_lsr_profitable
     from ..codegen.numba_bridge import numba_intrinsic
     from ..codegen.numba_bridge.numba_target import KernelDispatcher, compiling
     from ..codegen.syntax_helpers import named
     from ..codegen.type_inference import NeedsNumba, Unsupported
 
-    reduce_strength = pays(named(ast.parse(text), name))
+    reduce_strength = is_lsr_profitable(named(ast.parse(text), name))
     setattr(module, CHECK, numba_intrinsic.checks(entry))
     for i in entry.tabled:
         setattr(module, f"{ARRAY}_{i}", numba_intrinsic.from_table(entry, i))
@@ -189,7 +190,7 @@ def _compiled(
         raise NeedsNumba
 
     def prepare() -> None:
-        tell_numba(text)
+        register_runtime_functions(text)
         jit_helpers(module, name)
 
     made: Any = NeedsNumba()
@@ -203,7 +204,9 @@ def _compiled(
         )
     if isinstance(made, Unsupported):
         prepare()
-        made = try_compile(empty(CALL_WHOLE, True), numba.njit(getattr(module, name), **BY_NUMBA))
+        made = try_compile(
+            empty(CALL_LOWERED, True), numba.njit(getattr(module, name), **NUMBA_OPTIONS)
+        )
     if isinstance(made, Exception):
         raise made
     return made
@@ -215,14 +218,14 @@ def _whole(module: types.ModuleType, entry: str) -> Any:
     from ..codegen.numba_bridge.numba_cache import cached
 
     jit_helpers(module, entry)
-    return cached(numba.njit(**BY_NUMBA))(getattr(module, entry))
+    return cached(numba.njit(**NUMBA_OPTIONS))(getattr(module, entry))
 
 
 def _module_name(lowered: str, signature: str) -> str:
     """The name of a kernel's module: a hash of everything its machine code depends on."""
     data = lowered.encode()
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
-    key = store.digest(store.platform_key(), spelled(BY_NUMBA), signature, whose, data)
+    key = store.digest(platform_key(), canonical_options(NUMBA_OPTIONS), signature, whose, data)
     return f"{PREFIX}{key}"
 
 
@@ -243,9 +246,9 @@ def jit_helpers(module: types.ModuleType, entry: str) -> None:
     import numba
 
     for name, value in list(vars(module).items()):
-        if isinstance(value, types.FunctionType) and name not in (entry, CALL, CALL_WHOLE):
+        if isinstance(value, types.FunctionType) and name not in (entry, CALL, CALL_LOWERED):
             if value.__module__ == module.__name__:
-                setattr(module, name, numba.njit(value, **BY_NUMBA))
+                setattr(module, name, numba.njit(value, **NUMBA_OPTIONS))
 
 
 def suppress_numba_warnings() -> None:

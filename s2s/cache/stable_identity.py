@@ -37,13 +37,13 @@ class Unstorable(Exception):
     """Raised for a value that another process cannot identify, or that does not match there."""
 
 
-def kind_of(known: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The part of a key returned by `meant` that identifies the class, without the object's
+def key_kind(known: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The part of a key returned by `stable_key` that identifies the class, without the object's
     number."""
     return known[:2] if known[0] in ("object", "list", "dict") else known
 
 
-class Met:
+class ObjectNumbering:
     """Numbers objects in the order of their first occurrence, so that aliasing can be compared
     between processes.  It keeps the objects alive, so that ids are not reused."""
 
@@ -56,7 +56,7 @@ class Met:
         return self.numbers.setdefault(id(value), len(self.numbers))
 
 
-def meant(guard: ObjectGuard, met: Met) -> Any:
+def stable_key(guard: ObjectGuard, met: ObjectNumbering) -> Any:
     """The process-independent key of what a guard expects."""
     value = guard.expected
     if guard.kind == "function":

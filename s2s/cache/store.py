@@ -18,23 +18,20 @@ import functools
 import hashlib
 import os
 import pickle
-import platform
 import re
 import stat
 import sys
 import tempfile
 import warnings
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from ..errors import CacheError
-from ..transforms.runtime import special_functions
 
 MARKER = ".s2s-cache"  # the file that marks a cache directory
 SUBDIRECTORY = "s2s-cache"  # used in a directory that contains other files
 ABOUT = "This directory holds code compiled by s2s. `s2s cache clear` empties it.\n"
-KINDS = ("kernel", "numba", "runtime", "specialisation")  # the prefixes of entry names
+KINDS = ("kernel", "numba", "runtime", "sources", "specialisation")  # the prefixes of entry names
 _ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})_[0-9a-f]{{32}}")
 _TEMPORARY = re.compile(rf"\.new-({_ENTRY.pattern})-\w+")
 _SEAL_LENGTH = 32  # characters of a digest
@@ -143,7 +140,7 @@ def _mark(path: Path) -> None:
 # ---------------------------------------------------------------- entries
 
 
-def keep(path: Path, value: Any) -> None:
+def write_entry(path: Path, value: Any) -> None:
     """Write a value with its seal.  No effect in a read-only directory."""
     if not os.access(path.parent, os.W_OK):
         return
@@ -154,7 +151,7 @@ def keep(path: Path, value: Any) -> None:
         warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
 
 
-def fetch(path: Path) -> Any:
+def read_entry(path: Path) -> Any:
     """A stored value; None if there is none, it was damaged or renamed, another user could have
     written it, or a class it refers to no longer exists."""
     content = _read_entry(path, -1)
@@ -230,43 +227,3 @@ def digest(*parts: str | bytes) -> str:
         h.update(len(data).to_bytes(8, "little"))
         h.update(data)
     return h.hexdigest()[:32]
-
-
-# The folders whose source determines the machine code of a kernel.
-_CODEGEN_FOLDERS = ("backends", "codegen", "kernels", "kernels_numba", "runtime")
-
-
-@functools.cache
-def platform_key() -> str:
-    """A hash of everything besides the source of a kernel that its machine code depends on."""
-    import llvmlite.binding as llvm
-    import numpy as np
-
-    package = Path(__file__).parents[1]
-    code = [path for folder in _CODEGEN_FOLDERS for path in (package / folder).rglob("*.py")]
-    code += Path(special_functions.__file__).parent.glob("*.py")
-    kernels = [path.read_bytes() for path in sorted(code)]
-    # Numba compiles for the CPU named by these variables, and for the host CPU otherwise.
-    cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
-    features = os.environ.get("NUMBA_CPU_FEATURES")
-    return digest(
-        platform.python_implementation(),
-        platform.python_version(),
-        platform.machine(),
-        sys.platform,
-        version("numba"),
-        version("llvmlite"),
-        np.__version__,
-        cpu,
-        llvm.get_host_cpu_features().flatten() if features is None else features,
-        *kernels,
-    )
-
-
-def version(package: str) -> bytes:
-    """Data that identifies the version of a package, without importing it, which may be slow."""
-    found = PathFinder.find_spec(package)  # also works for a package that is being imported
-    if found is None or found.origin is None:
-        return b""
-    files = (Path(found.origin).with_name(name) for name in ("_version.py", "version.py"))
-    return next((data for data in map(read, files) if data), found.origin.encode())

@@ -14,14 +14,14 @@ DEFAULT = "numba"
 
 # A lookup in os.environ takes longer than a small kernel; a lookup in its raw dict does not.
 environment: Any = getattr(os.environ, "_data", os.environ) if os.name == "posix" else os.environ
-VARIABLE: Any = "S2S_BACKEND" if environment is os.environ else b"S2S_BACKEND"
+BACKEND_VARIABLE: Any = "S2S_BACKEND" if environment is os.environ else b"S2S_BACKEND"
 
 
 def choose_backend(chosen: str | None) -> str:
     """The back end for a call; `chosen` is the one that the program requests, or None."""
     if chosen is not None:
         return chosen
-    if VARIABLE not in environment:
+    if BACKEND_VARIABLE not in environment:
         return DEFAULT
     name = os.environ.get("S2S_BACKEND") or DEFAULT
     if name not in BACKENDS:

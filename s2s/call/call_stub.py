@@ -20,9 +20,9 @@ import numpy as np
 
 from ..codegen.numba_bridge import array_table
 from ..codegen.size_guards import relation
-from ..errors import MISS, Misfit, Overlap, translate
+from ..errors import MISS, Overlap, SizeGuardFailed, translate
 from ..objects import change_counter
-from ..objects.change_counter import Announces, is_number
+from ..objects.change_counter import Announces, is_uncounted_scalar
 from ..objects.tensor import immutable
 from ..objects.variable_versions import tapes
 from ..runtime.overlap import overlaps_itself
@@ -45,13 +45,13 @@ from ..transforms.frontend.pytree import (
 from ..transforms.ir.nodes import Scalar, Type
 from ..transforms.ir.quote import attribute
 from . import debug_flag
-from .backend_choice import VARIABLE, environment
+from .backend_choice import BACKEND_VARIABLE, environment
 from .guards import Constants, code_text, dim_text, guard_text
-from .type_key import fingerprint
+from .type_key import type_key
 
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
-    from .guards import Reach
+    from .guards import PathResolver
 
 _OWN = __name__.partition(".")[0] + "."
 
@@ -68,7 +68,7 @@ class Entry(Protocol):
     """The interface of a specialisation that a stub uses (`s2s.dispatch.specialization`)."""
 
     compiled: Compiled
-    reach: Reach
+    reach: PathResolver
     specs: Mapping[str, Spec]
     static: tuple[str, ...]
     seed: Any
@@ -76,12 +76,12 @@ class Entry(Protocol):
     convert: list[tuple[int, Any]]
 
 
-class Call:
+class CallStub:
     """A call stub: `run(*args)` returns the result for the user, or `MISS`.  `method()` generates
     the same function as the `__call__` of a class.  A back end that can run the call without
-    Python code has bytecode (`plan`) instead of `method`."""
+    Python code has `bytecode` instead of `method`."""
 
-    plan: Any = None
+    bytecode: Any = None
     cls: Any = None  # the class whose `__call__` the stub is
 
     def __init__(self, entry: Any, run: Any, method: Callable[[], Any] | None) -> None:
@@ -95,14 +95,14 @@ class Call:
         """Install the C function that runs bytecode as the `__call__` of a class."""
 
 
-def write_call(
-    writer: Writer, function: Any, trees: dict[str, OutTree], result: str, asked: bool
-) -> Call:
+def generate_stub(
+    writer: StubWriter, function: Any, trees: dict[str, OutTree], result: str, asked: bool
+) -> CallStub:
     """Generate the stub that calls a kernel's `function`.  `result` is a Python expression over the
     names of `trees`, which are bound to the trees built from the kernel's results.  Unless the
     program requested the back end (`asked`), the stub checks `S2S_BACKEND` in every call."""
     if not asked:
-        variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
+        variable, chosen = writer.constant(BACKEND_VARIABLE), environment.get(BACKEND_VARIABLE)
         if chosen is None:
             writer.miss(f"{variable} in environment")
         else:
@@ -119,10 +119,10 @@ def write_call(
     return writer.finish(function, trees, result)
 
 
-class Writer:
-    """Generates the stub for a Numba dispatcher.  `every` are the lines that run in each call,
-    `rarely` those that run only after the change counter has moved, `last` those that use the
-    values which `rarely` caches.  A line is a check that returns MISS, or an assignment."""
+class StubWriter:
+    """Generates the stub for a Numba dispatcher.  `each_call` are the lines that run in each call,
+    `after_change` those that run only after the change counter has moved, `last` those that use the
+    values which `after_change` caches.  A line is a check that returns MISS, or an assignment."""
 
     # Whether the kernel itself checks that scalars and arrays have exactly the expected types.
     is_exact = False
@@ -131,11 +131,11 @@ class Writer:
         self.entry, self.args = entry, args
         self.compiled, self.reach = entry.compiled, entry.reach
         self.value = entry.reach.values(args)
-        self.every: list[str] = []
-        self.rarely: list[str] = []
+        self.each_call: list[str] = []
+        self.after_change: list[str] = []
         self.last: list[str] = []
         self.space: dict[str, Any] = {
-            "MISS": MISS, "changes": change_counter.changes, "fingerprint": fingerprint, "all": all,
+            "MISS": MISS, "changes": change_counter.changes, "type_key": type_key, "all": all,
             "map": map, "is_": is_, "ndarray": np.ndarray, "set_attribute": object.__setattr__,
             "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
         }  # fmt: skip
@@ -163,18 +163,18 @@ class Writer:
         """Bind the value of a path to a variable, in each call."""
         if path not in self.places:
             name = f"v{len(self.places)}"
-            self.every.append(f"{name} = {self.text(path)}")
+            self.each_call.append(f"{name} = {self.text(path)}")
             self.places[path] = name
 
     def miss(self, condition: str, rarely: bool = False) -> None:
         """Add a check: the stub misses if `condition` holds."""
-        (self.rarely if rarely else self.every).append(f"if {condition}: return MISS")
+        (self.after_change if rarely else self.each_call).append(f"if {condition}: return MISS")
 
     # ---- checks
 
     def arguments(self) -> None:
         names = [f"a{i}" for i in range(len(self.args))]
-        self.every.append(f"{''.join(n + ', ' for n in names)} = a" if names else "() = a")
+        self.each_call.append(f"{''.join(n + ', ' for n in names)} = a" if names else "() = a")
         for (name, spec), text, value in zip(self.entry.specs.items(), names, self.args):
             self.places[(("arg", name),)] = text
             self._argument((("arg", name),), spec, text, value)
@@ -197,8 +197,8 @@ class Writer:
             self.pinned[path] = value
         else:
             static = ", True" if self._static(path) else ""
-            expected = fingerprint(value, bool(static))
-            other = f"fingerprint({text}{static}) != {self.constant(expected)}"
+            expected = type_key(value, bool(static))
+            other = f"type_key({text}{static}) != {self.constant(expected)}"
             if value is None or isinstance(value, (str, bytes, int)):
                 # Mostly it is the same object: compare by identity first.
                 other = f"{text} is not {self.constant.named(value)} and {other}"
@@ -231,7 +231,7 @@ class Writer:
                 if here is not None:
                     self.miss(f"not ({guard_text(guard, here, self.constant)})")
             if guard.kind == "length" and not rarely:
-                done |= self.whole_list(path, by_identity)
+                done |= self.check_list_items(path, by_identity)
                 if done >= {(*path, ("[]", 0))}:
                     continue
             if not rarely:
@@ -243,7 +243,7 @@ class Writer:
             if guard.kind == "is":
                 self._pin(path, guard.expected)
 
-    def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+    def check_list_items(self, path: Path, told: set[Path]) -> set[Path]:
         """Check all items of a list at once, if each has an identity guard (its path is in `told`);
         the paths of the items checked."""
         return set()
@@ -255,7 +255,7 @@ class Writer:
         by_object = path[-1] == (".", "__func__")
         by_class = len(path) > 2 and path[-2] == (".", "__class__")
         holder = self.pinned.get(path[:-2])
-        if not (by_object or by_class) or not change_counter.tells(holder):
+        if not (by_object or by_class) or not change_counter.counts_changes(holder):
             return False
         cls, function, name = type(holder), guard.expected, path[-2 if by_object else -1][1]
         plain = cls.__getattribute__ is object.__getattribute__ and name not in vars(holder)
@@ -263,7 +263,7 @@ class Writer:
             return False
         here = attribute(self.constant(cls), name)
         condition = guard_text(guard, here, self.constant)
-        announced = self._tells_class(cls, name)
+        announced = self._class_counts_changes(cls, name)
         self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
         if by_class:
             self.miss(f"type({self.text(path[:-2])}) is not {self.constant(cls)}")
@@ -355,13 +355,13 @@ class Writer:
         if len(path) < 2 or path[:-1] not in self.pinned:
             return False
         holder, (step, key) = self.pinned[path[:-1]], path[-1]
-        if step != "." or not change_counter.tells(holder):
+        if step != "." or not change_counter.counts_changes(holder):
             return False
         if key not in vars(holder) and not self._is_class_attribute(holder, key, path):
             return False
         if guard is None:
             return True
-        scalar = is_number(guard.expected) and guard.kind == "equals"
+        scalar = is_uncounted_scalar(guard.expected) and guard.kind == "equals"
         return not scalar and guard.kind not in ("length", "keys")
 
     def _is_class_attribute(self, holder: Any, key: str, path: Path) -> bool:
@@ -370,17 +370,17 @@ class Writer:
         if cls.__getattribute__ is not object.__getattribute__:
             return False
         plain = inspect.getattr_static(cls, key, None) is self.value(path)
-        return plain and self._tells_class(cls, key)
+        return plain and self._class_counts_changes(cls, key)
 
-    def _tells_class(self, cls: type, name: str) -> bool:
+    def _class_counts_changes(self, cls: type, name: str) -> bool:
         """Whether a class counts changes of the attribute `name`.  A later change may make another
         base define it, so the stub repeats this test after each change."""
-        if not change_counter.tells_class(cls, name):
+        if not change_counter.class_counts_changes(cls, name):
             return False
-        self.space["tells_class"] = change_counter.tells_class
-        line = f"if not tells_class({self.constant(cls)}, {name!r}): return MISS"
-        if line not in self.rarely:
-            self.rarely.append(line)
+        self.space["class_counts_changes"] = change_counter.class_counts_changes
+        line = f"if not class_counts_changes({self.constant(cls)}, {name!r}): return MISS"
+        if line not in self.after_change:
+            self.after_change.append(line)
         return True
 
     def _is_own_method(self, path: Path) -> bool:
@@ -392,7 +392,9 @@ class Writer:
             return False
         holder = next((self.pinned[p] for p in _prefixes(path)[::-1] if p in self.pinned), None)
         function = self.value(path)
-        if not isinstance(function, types.FunctionType) or not change_counter.tells(holder):
+        if not isinstance(function, types.FunctionType) or not change_counter.counts_changes(
+            holder
+        ):
             return False
         return all((x.__module__ + ".").startswith(_OWN) for x in (function, type(holder)))
 
@@ -415,8 +417,8 @@ class Writer:
         if not (type(holder).__module__ + ".").startswith(_OWN):
             here = attribute(self.constant(type(holder)), path[-1][1])
             line = f"if {here} is not {self.constant(raw)}: return MISS"
-            announced = self._tells_class(type(holder), path[-1][1])
-            lines = self.rarely if announced else self.every
+            announced = self._class_counts_changes(type(holder), path[-1][1])
+            lines = self.after_change if announced else self.each_call
             if line not in lines:
                 lines.append(line)
         return True
@@ -460,23 +462,23 @@ class Writer:
                 self.miss(f"type({text}) is not ndarray or {other}", kept)
             elif isinstance(spec, (ScalarSpec, RngSpec)):
                 if announced:  # the counter covers a change of type, but not of the value
-                    self.rarely.append(f"{text} = {self.text(param.path)}")
+                    self.after_change.append(f"{text} = {self.text(param.path)}")
                 self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
             else:
-                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", kept)
+                self.miss(f"type_key({text}) != {self.constant(type_key(value))}", kept)
         if table:
             self._table(table)
 
     def tabled(self) -> dict[int, ArraySpec]:
         """The array parameters that are passed in one table (`array_table.py`), by position."""
-        return array_table.tabled(self.compiled)
+        return array_table.tabled_parameters(self.compiled)
 
     def _table(self, specs: dict[int, ArraySpec]) -> None:
         """Generate the array table; it is rebuilt only after a change, if the change counter covers
         all its arrays, and otherwise in each call."""
         params = {i: self.compiled.params[i] for i in specs}
         announced = all(self._is_announced(p.path) for p in params.values())
-        lines = self.rarely if announced else self.every
+        lines = self.after_change if announced else self.each_call
         arrays, table = f"kept[{len(self.kept)}]", f"kept[{len(self.kept) + 1}]"
         self.kept += [None, None]
         if not announced:  # local variables: concurrent calls must not share the table
@@ -491,7 +493,7 @@ class Writer:
             if i in self.entry.written and specs[i].layout == "A":
                 self.space["overlaps_itself"] = overlaps_itself
                 self.miss(f"overlaps_itself({text})", announced)
-        self.space["make_table"] = array_table.writer([*specs.values()])
+        self.space["make_table"] = array_table.table_builder([*specs.values()])
         lines.append(f"{table} = make_table({arrays})")
         self.table = [table]
 
@@ -503,10 +505,10 @@ class Writer:
             name = f"p{i}"
             if announced:
                 name = f"kept[{len(self.kept)}]"
-                self.rarely.append(f"{name} = {text}")
+                self.after_change.append(f"{name} = {text}")
                 self.kept.append(None)
             else:
-                self.every.append(f"{name} = {text}")
+                self.each_call.append(f"{name} = {text}")
             text = name
         self.given.append(text)
         return text
@@ -555,7 +557,7 @@ class Writer:
         """Whether the kernel takes the seed as an argument; a dispatcher inlines a scalar seed."""
         return self.entry.seed is not None and not isinstance(self.entry.seed, np.generic)
 
-    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Call:
+    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> CallStub:
         """Generate the stub from the checks collected so far."""
         self.space["kernel"], self.space["seed"] = function, self.entry.seed
         given = [*self.given, *(["seed"] if self.takes_seed() else []), *self.table]
@@ -567,29 +569,31 @@ class Writer:
         self.space["kept"] = self.kept
         return self.made(given, after)
 
-    def made(self, given: list[str], after: list[str]) -> Call:
+    def made(self, given: list[str], after: list[str]) -> CallStub:
         """The stub that calls the kernel with the arguments `given`; the lines `after` the call use
         its results."""
 
         def method() -> Any:
-            self.space["debug"], self.space["Misfit"] = debug_flag, Misfit
-            lines = ["if k or debug.active: raise Misfit"]
-            lines += [line.replace("return MISS", "raise Misfit") for line in self.checks()]
+            self.space["debug"], self.space["SizeGuardFailed"] = debug_flag, SizeGuardFailed
+            lines = ["if k or debug.active: raise SizeGuardFailed"]
+            lines += [
+                line.replace("return MISS", "raise SizeGuardFailed") for line in self.checks()
+            ]
             header, miss = "call(self, /, *a, **k)", "self._in_python(*a, **k)"
             return self.function(header, lines, given, after, miss)
 
         run = self.function("call(*a)", self.checks(), given, after, "MISS")
-        return Call(self.entry, run, method)
+        return CallStub(self.entry, run, method)
 
     def checks(self) -> list[str]:
         """The lines before the kernel call."""
         rarely: list[str] = []
-        if self.rarely:
+        if self.after_change:
             # Read the counter first and store that count last: another thread may change objects
             # between the two.
             rarely = ["now = changes[0]", "if now is not kept[0]:"]
-            rarely += [f"    {line}" for line in [*self.rarely, "kept[0] = now"]]
-        return [*self.every, *rarely, *self.last]
+            rarely += [f"    {line}" for line in [*self.after_change, "kept[0] = now"]]
+        return [*self.each_call, *rarely, *self.last]
 
     def function(
         self, header: str, checks: list[str], given: list[str], after: list[str], miss: str
@@ -613,7 +617,7 @@ class Writer:
             """Raise a kernel's error as the user's error, unless it only rejected its arguments."""
             unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
             untyped = type(error).__module__ == "numba.core.errors"
-            if not (unlike or untyped or isinstance(error, (Misfit, Overlap))):
+            if not (unlike or untyped or isinstance(error, (SizeGuardFailed, Overlap))):
                 raise translate(error, compiled) from None
 
         return failed
@@ -721,7 +725,7 @@ def _containers(root: Any) -> list[Any] | None:
         if id(value) in seen or isinstance(value, _OPAQUE_TYPES):
             continue
         seen.add(id(value))
-        if change_counter.tells(value):
+        if change_counter.counts_changes(value):
             worklist += vars(value).values()
         elif type(value) is list or type(value) is dict:
             found[id(value)] = value

@@ -18,7 +18,7 @@ import numpy as np
 from ..transforms.frontend.pytree import Path, Spec, Step, follow, path_text, spec_leaves
 from ..transforms.ir.quote import attribute
 from ..transforms.ir.symbolic_dims import Atom, Dim
-from .type_key import fingerprint
+from .type_key import type_key
 
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled, ObjectGuard
@@ -44,7 +44,7 @@ class Constants:
         return self.known[id(value)]
 
 
-class Reach:
+class PathResolver:
     """Resolves access paths from the arguments, globals and closure of one function."""
 
     def __init__(self, function: types.FunctionType, names: tuple[str, ...]) -> None:
@@ -118,14 +118,14 @@ class Reach:
 
 
 def write_enter(
-    compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
+    compiled: Compiled, reach: PathResolver, specs: Mapping[str, Spec], args: tuple[Any, ...]
 ) -> Enter:
     """Generate `enter(args)`: the kernel's parameters, or None if a guard does not hold.
 
     `args` are the arguments it was compiled for.  Parameters lifted out of objects, globals and
     closures must have the same type keys as then, and objects that may be written to must be
     distinct."""
-    space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
+    space: dict[str, Any] = {"type_key": type_key, "count_nonzero": np.count_nonzero}
     constant = Constants(space)
     # The code of the function may have been replaced since.
     lines = [f"if {reach.code_changed(constant)}: return None"]
@@ -151,8 +151,8 @@ def write_enter(
     for param in compiled.params:
         value = text(param.path)
         if param.path not in leaves:
-            expected = constant(fingerprint(here(param.path)))
-            lines.append(f"if fingerprint({value}) != {expected}: return None")
+            expected = constant(type_key(here(param.path)))
+            lines.append(f"if type_key({value}) != {expected}: return None")
         symbols[param.name] = value
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
@@ -247,7 +247,7 @@ def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
     return f"({parts[0]} {'//' if symbol.op == 'floordiv' else '%'} {parts[1]})"
 
 
-def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
+def failed_guard_text(compiled: Compiled, reach: PathResolver, args: tuple[Any, ...]) -> str:
     """A description of the first guard that does not hold, for messages."""
     here = reach.values(args)
     for guard in compiled.object_guards:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
 
 # The Python type of a weakly typed scalar, by dtype.
-WEAK: dict[str, Callable[[Any], Any]] = {
+WEAK_SCALAR_TYPES: dict[str, Callable[[Any], Any]] = {
     "float64": float,
     "complex128": complex,
     "int64": int,
@@ -25,7 +25,7 @@ WEAK: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def fitted(spec: Spec, value: Any) -> Any:
+def to_kernel_argument(spec: Spec, value: Any) -> Any:
     """An array or scalar converted to the base class, with NumPy's singleton for its dtype.  An
     array shares its memory with the given one."""
     if isinstance(spec, ArraySpec):
@@ -34,13 +34,13 @@ def fitted(spec: Spec, value: Any) -> Any:
         return value if value.dtype is dtype else value.view(dtype)
     assert isinstance(spec, ScalarSpec)
     return (
-        WEAK[spec.dtype](value)
+        WEAK_SCALAR_TYPES[spec.dtype](value)
         if spec.weak or spec.dtype == "bool"
         else np.dtype(spec.dtype).type(value)
     )
 
 
-def aligned(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
+def with_copied_arguments(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
     """Wrap the kernel that calls `function` so that it takes any arguments.  Compiled code reads
     aligned memory only, and code that writes needs disjoint arrays.  Arguments that violate this
     are rare; they are copied, and written arrays are copied back."""

@@ -74,7 +74,7 @@ def copy_leaves(value: Any) -> Any:
     return map_leaves(value, change)
 
 
-def hollow(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
+def shape_only(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Shape-only arguments: arrays become stride-0 arrays of the same shape, which take no memory;
     opaque objects are kept."""
 
@@ -100,13 +100,15 @@ def in_float64(value: Any) -> Any:
     return map_leaves(value, change)
 
 
-def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
+def perturb_element(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
     """A copy of a container with `by` added to one element of the leaf at `steps`."""
     if steps:
         spec = describe(value)
         assert isinstance(spec, TreeSpec)
         kind, key = spec.kind, steps[0][1]
-        return _with_child(value, kind, key, moved(follow(value, steps[:1]), steps[1:], index, by))
+        return _with_child(
+            value, kind, key, perturb_element(follow(value, steps[:1]), steps[1:], index, by)
+        )
     if not isinstance(value, np.ndarray):
         return value + by
     out = value.astype(np.complex128) if isinstance(by, complex) else value.copy()
@@ -121,7 +123,7 @@ def floats_of(value: Any) -> list[Any]:
     ]
 
 
-def stepped(value: Any, direction: Any, by: float) -> Any:
+def step_along(value: Any, direction: Any, by: float) -> Any:
     """A copy of a container with `by` times the leaves of `direction` added to its leaves."""
     along = iter(floats_of(direction))
 

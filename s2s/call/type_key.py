@@ -1,6 +1,6 @@
-"""Type keys (fingerprints) of values: hashable keys of type, dtype, rank, layout and writeability.
+"""Type keys of values: hashable keys of type, dtype, rank, layout and writeability.
 
-Two values with equal fingerprints have equal specs.  Dispatch computes them first in every call
+Two values with equal type keys have equal specs.  Dispatch computes them first in every call
 that no call stub takes, so they are cheap: the only objects they allocate are tuples.
 """
 
@@ -22,7 +22,7 @@ _SCALARS = frozenset(
 )
 
 
-class Same:
+class IdentityKey:
     """A key by object identity.  It keeps the object alive, so that its id is not reused."""
 
     __slots__ = ("value",)
@@ -34,20 +34,20 @@ class Same:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+        return isinstance(other, IdentityKey) and self.value is other.value
 
     def __repr__(self) -> str:
         return f"Same({self.value!r})"
 
 
-def fingerprint(value: Any, static: bool = False, tensors: bool = False) -> Any:
+def type_key(value: Any, static: bool = False, tensors: bool = False) -> Any:
     """The type key of a value.  With `static`, the value itself is part of the key.  With
     `tensors`, arrays have value semantics, so their writeability is not part of the key."""
     if static:
         return _static_key(value)
     cls = type(value)
     if tensors:
-        return _tensor_fingerprint(value)
+        return _tensor_type_key(value)
     if cls is _ndarray:
         flags = value.flags
         return (value.dtype, value.ndim, flags.c_contiguous, flags.writeable)
@@ -56,24 +56,24 @@ def fingerprint(value: Any, static: bool = False, tensors: bool = False) -> Any:
     if isinstance(value, _ndarray):  # a subclass: some are rejected, others are treated as arrays
         return (cls, value.dtype, value.ndim, value.flags.c_contiguous, value.flags.writeable)
     if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return (cls, *[fingerprint(v) for v in value])
+        return (cls, *[type_key(v) for v in value])
     if cls is dict:
-        return (cls, tuple(value), *[fingerprint(value[k]) for k in value])
+        return (cls, tuple(value), *[type_key(value[k]) for k in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        return (cls, *[fingerprint(getattr(value, f.name)) for f in fields])
+        return (cls, *[type_key(getattr(value, f.name)) for f in fields])
     return _object_key(value)
 
 
-def _tensor_fingerprint(value: Any) -> Any:
+def _tensor_type_key(value: Any) -> Any:
     cls = type(value)
     if cls is _ndarray or hasattr(cls, "_s2s_tensor"):
         return (value.dtype, value.ndim, value.flags.c_contiguous)
     if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return (cls, *[_tensor_fingerprint(v) for v in value])
+        return (cls, *[_tensor_type_key(v) for v in value])
     if cls is dict:
-        return (cls, tuple(value), *[_tensor_fingerprint(value[k]) for k in value])
-    return fingerprint(value)
+        return (cls, tuple(value), *[_tensor_type_key(value[k]) for k in value])
+    return type_key(value)
 
 
 def _static_key(value: Any) -> Any:
@@ -88,7 +88,7 @@ def _static_key(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return Same(value)
+        return IdentityKey(value)
     return ("static", cls, value)
 
 
@@ -97,4 +97,4 @@ def _object_key(value: Any) -> Any:
         return (type(value), value)
     if type(value) is types.FunctionType:
         return same_function(value)
-    return Same(value)
+    return IdentityKey(value)

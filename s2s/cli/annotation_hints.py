@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .argument_syntax import DTYPES, Maker
+from .argument_syntax import DTYPES, ExampleMaker
 
 UNKNOWN: Any = object()  # sentinel: neither default nor annotation determines a value
 
 
-def value_of(parameter: inspect.Parameter, space: dict[str, Any], maker: Maker) -> Any:
+def value_of(parameter: inspect.Parameter, space: dict[str, Any], maker: ExampleMaker) -> Any:
     """The value that the default or the annotation of a parameter determines, else UNKNOWN."""
     if parameter.default is not parameter.empty:
         return parameter.default
@@ -24,7 +24,7 @@ def value_of(parameter: inspect.Parameter, space: dict[str, Any], maker: Maker) 
     return annotated(parameter.annotation, space, maker)
 
 
-def annotated(annotation: Any, space: dict[str, Any], maker: Maker) -> Any:
+def annotated(annotation: Any, space: dict[str, Any], maker: ExampleMaker) -> Any:
     """An example value of an annotated type, else UNKNOWN.  Supported are scalar types, strings
     such as "float64[n,3]", `Annotated` with such a string, Numba types, and tuples, named tuples
     and dataclasses of these."""
@@ -54,7 +54,7 @@ def annotated(annotation: Any, space: dict[str, Any], maker: Maker) -> Any:
     return UNKNOWN
 
 
-def _of_text(text: str, space: dict[str, Any], maker: Maker) -> Any:
+def _of_text(text: str, space: dict[str, Any], maker: ExampleMaker) -> Any:
     """An example value for a string annotation.  A Python annotation takes precedence over the
     --args syntax."""
     try:
@@ -71,7 +71,7 @@ def _of_text(text: str, space: dict[str, Any], maker: Maker) -> Any:
     return UNKNOWN
 
 
-def _of_numba(type_: Any, maker: Maker) -> Any:
+def _of_numba(type_: Any, maker: ExampleMaker) -> Any:
     from ..api.signature_spec import of_numba
 
     try:
@@ -81,7 +81,7 @@ def _of_numba(type_: Any, maker: Maker) -> Any:
     return maker.like(made) if isinstance(made, np.ndarray) else made
 
 
-def _of_fields(cls: Any, maker: Maker) -> Any:
+def _of_fields(cls: Any, maker: ExampleMaker) -> Any:
     """An instance of a dataclass or named tuple, if all its fields are determined."""
     parameters = inspect.signature(cls).parameters.values()
     space = vars(inspect.getmodule(cls) or types)

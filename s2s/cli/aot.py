@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..transforms.frontend.derivative_spec import DIRECTED
 from ..transforms.ir.quote import printable_lines
-from .argument_syntax import Signer
+from .argument_syntax import SignatureMaker
 from .default_arguments import arguments, sizes
 from .exit_codes import OK, CommandError
 from .json_output import as_json
@@ -86,7 +86,7 @@ def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, tuple[Any, list[
             args=None, example=makers[k] if k < len(makers) else None,
         )  # fmt: skip
         given = texts[k].split(";") if k < len(texts) and texts[k] else [None]
-        found = []
+        found, compiled = [], None
         for signature in given:
             one.args = signature
             about = subject(one)
@@ -108,7 +108,7 @@ def _signature(options: argparse.Namespace, about: Subject) -> tuple[Any, ...]:
     have no type syntax (objects, --example, directional modes)."""
     args, kwargs = about.args, about.kwargs
     if options.example is None and options.mode not in DIRECTED:
-        signer = Signer(sizes(options.size), about.target.evaluate)
+        signer = SignatureMaker(sizes(options.size), about.target.evaluate)
         typed, kwargs = arguments(options, about.target, signer, [])
         args = tuple(t if _is_plain(t) else e for t, e in zip(typed, args))
     if kwargs:

@@ -48,7 +48,7 @@ class Bounds:
 
 
 @dataclass
-class Maker:
+class ExampleMaker:
     """Makes example values of types.  `sizes` maps size names to sizes, `evaluate` evaluates
     expressions that are not types."""
 
@@ -169,7 +169,7 @@ class Maker:
 
 
 @dataclass
-class Signer(Maker):
+class SignatureMaker(ExampleMaker):
     """Returns types as strings instead of values, for the signature of an ahead-of-time library
     with named sizes."""
 

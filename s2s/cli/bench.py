@@ -15,7 +15,7 @@ from ..api import functions
 from ..call.backend_choice import BACKENDS, choose_backend
 from ..transforms.ir.quote import printable_lines
 from .environment import cold_cache
-from .exit_codes import OK, PROGRAM, CommandError
+from .exit_codes import OK, USER_ERROR, CommandError
 from .json_output import as_json
 from .loaded_function import Subject, add_arguments, add_mode, subject
 from .timing import Timing, duration, measure
@@ -80,7 +80,7 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
         if hasattr(error, "advice"):
             raise
         raise CommandError(
-            f"{about.name}: {type(error).__name__}: {error}", code=PROGRAM
+            f"{about.name}: {type(error).__name__}: {error}", code=USER_ERROR
         ) from error
     return times
 

@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass
-class Kept:
+class CacheUsage:
     """The number and total size of cache files of one kind."""
 
     files: int = 0
@@ -31,7 +31,7 @@ class Kept:
 
 def run(options: argparse.Namespace) -> int:
     folder = store.directory()
-    found = clear(folder) if options.action == "clear" else kept(folder)
+    found = clear(folder) if options.action == "clear" else cache_usage(folder)
     if options.json:
         print(as_json(as_data(folder, found)))
         return OK
@@ -46,12 +46,12 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def kept(folder: Path) -> dict[str, Kept]:
+def cache_usage(folder: Path) -> dict[str, CacheUsage]:
     """The contents of the cache by kind; `other` are files that s2s did not write."""
     return _counted((_kind(path), path) for path in _files(folder))
 
 
-def clear(folder: Path) -> dict[str, Kept]:
+def clear(folder: Path) -> dict[str, CacheUsage]:
     """Remove the files that s2s wrote, and nothing else.  Returns their counts and sizes."""
 
     def removed() -> Iterator[tuple[str, Path]]:
@@ -64,8 +64,8 @@ def clear(folder: Path) -> dict[str, Kept]:
     return _counted(removed())
 
 
-def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, Kept]:
-    found = {kind: Kept() for kind in ("specialisations", "machine code", "other")}
+def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, CacheUsage]:
+    found = {kind: CacheUsage() for kind in ("specialisations", "machine code", "other")}
     for kind, path in files:
         try:
             found[kind].size += path.lstat().st_size
@@ -92,7 +92,7 @@ def _files(folder: Path) -> list[Path]:
     return [Path(f.path) for f in files if f.name != store.MARKER]
 
 
-def as_data(folder: Path, found: dict[str, Kept]) -> dict[str, Any]:
+def as_data(folder: Path, found: dict[str, CacheUsage]) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "bytes": sum(k.size for k in found.values()),

@@ -10,7 +10,7 @@ from ..call.backend_choice import BACKENDS
 from ..testing import Report, check_grads
 from ..transforms.ir.quote import printable_lines
 from .check_tape import check_tape
-from .exit_codes import OK, PROGRAM, WRONG, CommandError
+from .exit_codes import CHECK_FAILED, OK, USER_ERROR, CommandError
 from .json_output import as_json
 from .loaded_function import Subject, add_arguments, subject
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     about = subject(options, "all")
     report = checked(about, options)
     print(as_json(as_data(about, report)) if options.json else printable_lines(str(report)))
-    return OK if report.ok else WRONG
+    return OK if report.ok else CHECK_FAILED
 
 
 def checked(about: Subject, options: argparse.Namespace) -> Report:
@@ -53,13 +53,13 @@ def checked(about: Subject, options: argparse.Namespace) -> Report:
     except AssertionError as error:
         report = getattr(error, "report", None)
         if report is None:  # the value itself is wrong
-            raise CommandError(str(error), code=WRONG) from None
+            raise CommandError(str(error), code=CHECK_FAILED) from None
         return report
     except Exception as error:
         if hasattr(error, "advice"):  # an s2s error, which has a source location already
             raise
         raise CommandError(
-            f"{about.name}: {type(error).__name__}: {error}", code=PROGRAM
+            f"{about.name}: {type(error).__name__}: {error}", code=USER_ERROR
         ) from error
 
 

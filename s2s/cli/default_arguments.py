@@ -14,15 +14,15 @@ from ..call import bind_arguments, tree_copy
 from ..transforms.frontend.pytree import ArraySpec, ScalarSpec, TreeSpec
 from ..transforms.frontend.source import signature
 from . import annotation_hints
-from .argument_syntax import Maker
+from .argument_syntax import ExampleMaker
 from .exit_codes import CommandError
-from .target_path import Target, find, functions_in, running
+from .target_path import Target, find, functions_in, user_code
 
 PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def arguments(
-    options: argparse.Namespace, target: Target, maker: Maker, notes: list[str]
+    options: argparse.Namespace, target: Target, maker: ExampleMaker, notes: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The positional and keyword arguments to call the target with."""
     args, kwargs = _given(options, target, maker)
@@ -41,7 +41,7 @@ def sizes(texts: list[str]) -> dict[str, int]:
 
 
 def _given(
-    options: argparse.Namespace, target: Target, maker: Maker
+    options: argparse.Namespace, target: Target, maker: ExampleMaker
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if options.args is not None:
         return maker.arguments(options.args)
@@ -49,7 +49,7 @@ def _given(
         return (), {}
     text = options.example if ":" in options.example else f"{target.place}:{options.example}"
     make = find(text)
-    with running(text):
+    with user_code(text):
         made = make.value()
     names = parameters_of(target.value)
     if isinstance(made, dict) and made and set(made) <= set(names):
@@ -61,7 +61,7 @@ def _completed(
     target: Target,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    maker: Maker,
+    maker: ExampleMaker,
     notes: list[str],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Complete the arguments from defaults and annotations, or take those of an earlier call."""
@@ -127,7 +127,7 @@ def _missing(target: Target, missing: list[str]) -> CommandError:
     return CommandError(f"{target.label}: what {verb} the {word} {names}?", "\n      ".join(advice))
 
 
-def _earlier(value: Any, maker: Maker) -> tuple[Any, ...] | None:
+def _earlier(value: Any, maker: ExampleMaker) -> tuple[Any, ...] | None:
     """Arguments with the types of the latest call that the file itself made, or None."""
     if not isinstance(value, functions.Function) or value._fixed:
         return None

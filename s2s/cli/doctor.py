@@ -22,8 +22,8 @@ from ..call import backend_choice
 from ..errors import S2SError
 from ..inspect.explain_text import amount
 from ..runtime import versions
-from .cache import kept
-from .exit_codes import OK, WRONG
+from .cache import cache_usage
+from .exit_codes import CHECK_FAILED, OK
 from .json_output import as_json
 
 PACKAGES = (
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         print("trouble" if found.trouble else "no trouble found")
         for text in found.trouble:
             print(f"  {text}")
-    return WRONG if found.trouble else OK
+    return CHECK_FAILED if found.trouble else OK
 
 
 def examine() -> Findings:
@@ -216,7 +216,7 @@ def _cache(found: Findings) -> dict[str, str]:
         return {"folder": chosen or "?"}
     if folder in store.temporary:
         found.trouble.append(f"no lasting cache: {store.temporary[folder]}")
-    everything = kept(folder).values()
+    everything = cache_usage(folder).values()
     files, size = sum(k.files for k in everything), sum(k.size for k in everything)
     return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}
 

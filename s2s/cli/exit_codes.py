@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 OK = 0
-WRONG = 1  # a check failed: a wrong gradient, or a problem with the installation
+CHECK_FAILED = 1  # a check failed: a wrong gradient, or a problem with the installation
 USAGE = 2  # the command line is invalid or incomplete
-PROGRAM = 3  # the user's own program raised an error
-REFUSED = 4  # s2s does not support, or refuses, the function
+USER_ERROR = 3  # the user's own program raised an error
+UNSUPPORTED = 4  # s2s does not support, or refuses, the function
 INTERNAL = 5  # s2s itself failed
 INTERRUPTED = 130
 
 MEANING = {
     OK: "all went well",
-    WRONG: "a check failed: `check` found a wrong gradient, `doctor` found trouble",
+    CHECK_FAILED: "a check failed: `check` found a wrong gradient, `doctor` found trouble",
     USAGE: "the command line is not understood, or a file, a function or arguments are missing",
-    PROGRAM: "your own program raised an error",
-    REFUSED: "s2s refuses what was asked, and tells the line and what to write instead",
+    USER_ERROR: "your own program raised an error",
+    UNSUPPORTED: "s2s refuses what was asked, and tells the line and what to write instead",
     INTERNAL: "s2s itself failed: please report it",
     INTERRUPTED: "interrupted",
 }

@@ -17,7 +17,7 @@ from ..transforms.frontend.derivative_spec import DIRECTED
 from ..transforms.frontend.pytree import ScalarSpec, TreeSpec, describe
 from ..transforms.ir.quote import printable_lines
 from . import requested_transform
-from .argument_syntax import Maker
+from .argument_syntax import ExampleMaker
 from .default_arguments import arguments, sizes
 from .target_path import Target, find
 
@@ -133,11 +133,11 @@ def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
     """Resolve the options to a compiled function and its arguments."""
     target = find(options.function)
     notes: list[str] = []
-    maker = Maker(sizes(options.size), target.evaluate)
+    maker = ExampleMaker(sizes(options.size), target.evaluate)
     args, kwargs = arguments(options, target, maker, notes)
     compiled = requested_transform.compiled(target.value, options, args, kwargs, default_wrt)
     if compiled is not target.value and compiled._s2s_mode in DIRECTED:
-        args = requested_transform.directed(compiled, args, kwargs, maker)
+        args = requested_transform.with_direction(compiled, args, kwargs, maker)
     found = Subject(target, compiled, args, kwargs)
     for note in notes:
         given = ", ".join(f"{k}: {v}" for k, v in found.given().items())

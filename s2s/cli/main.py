@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InternalCompilerError as error:
         return _fail(str(error), exit_codes.INTERNAL)
     except S2SError as error:
-        return _fail(str(error), exit_codes.REFUSED)
+        return _fail(str(error), exit_codes.UNSUPPORTED)
     except KeyboardInterrupt:
         return _fail("interrupted", exit_codes.INTERRUPTED)
     except BrokenPipeError:  # the reader closed the pipe, as in `s2s show … | head`

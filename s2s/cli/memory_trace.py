@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-POINTS = 4096  # maximum number of samples; a longer run has several lines per sample
-PATIENCE = 10.0  # time limit of a run in seconds
+MAX_SAMPLES = 4096  # maximum number of samples; a longer run has several lines per sample
+TIME_LIMIT_SECONDS = 10.0  # time limit of a run in seconds
 
 
 @dataclass
@@ -45,11 +45,11 @@ class _Recorder:
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
-        self.table = np.zeros((3, POINTS), np.int64)  # line, after, most
+        self.table = np.zeros((3, MAX_SAMPLES), np.int64)  # line, after, most
         self.used, self.stride, self.steps = 0, 1, 0
         self.line = 0
         self.base = 0
-        self.end = time.monotonic() + PATIENCE
+        self.end = time.monotonic() + TIME_LIMIT_SECONDS
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
         if frame.f_code.co_filename != self.filename:
@@ -70,7 +70,7 @@ class _Recorder:
         if not self.line:
             return
         at = self.steps // self.stride
-        if at == POINTS:
+        if at == MAX_SAMPLES:
             self.halve()
             at = self.steps // self.stride
         self.steps += 1
@@ -85,7 +85,7 @@ class _Recorder:
 
     def halve(self) -> None:
         """Merge pairs of samples, which doubles the number of lines per sample."""
-        table, half = self.table, POINTS // 2
+        table, half = self.table, MAX_SAMPLES // 2
         table[2, :half] = np.maximum(table[2, ::2], table[2, 1::2])
         table[:2, :half] = table[:2, 1::2]
         self.used, self.stride = half, 2 * self.stride

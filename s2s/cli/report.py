@@ -11,10 +11,10 @@ from ..call.backend_choice import BACKENDS
 from ..inspect.side_by_side import sides
 from ..runtime import output_file
 from . import bench, memory_trace
-from .exit_codes import OK, PROGRAM, USAGE, CommandError
+from .exit_codes import OK, USAGE, USER_ERROR, CommandError
 from .json_output import as_json
 from .loaded_function import Subject, add_arguments, add_mode, subject
-from .report_data import Told
+from .report_data import ReportData
 from .workspace import workspace
 
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     path = Path(options.output).expanduser()
     if not path.absolute().parent.is_dir():
         raise CommandError(f"{path.parent}: there is no such folder", code=USAGE)
-    told = tell(about, options)
+    told = collect(about, options)
     try:
         output_file.write(path, page(told).encode())
     except OSError as error:
@@ -55,12 +55,12 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def tell(about: Subject, options: argparse.Namespace) -> Told:
+def collect(about: Subject, options: argparse.Namespace) -> ReportData:
     """Collect the data of the page; with --no-run, without times and memory."""
     compiled = about.compiled
     explained = compiled.explain(*about.args, **about.kwargs)
     entry, params = about.entry()
-    told = Told(
+    told = ReportData(
         about, entry.compiled, sides(about.written, entry.compiled), explained,
         list(entry.compiled.passes()),
     )  # fmt: skip
@@ -70,12 +70,12 @@ def tell(about: Subject, options: argparse.Namespace) -> Told:
             told.memory = memory_trace.trace(entry, params)
         except Exception as error:
             text = f"{about.name}: {type(error).__name__}: {error}"
-            raise CommandError(text, "--no-run makes a page without running", PROGRAM) from error
+            raise CommandError(text, "--no-run makes a page without running", USER_ERROR) from error
         told.times = bench.timed(about, options.seconds, options.backend)
     return told
 
 
-def as_data(told: Told, path: Path) -> dict[str, Any]:
+def as_data(told: ReportData, path: Path) -> dict[str, Any]:
     explained, memory = told.explained, told.memory
     return {
         "page": str(path),

@@ -12,7 +12,7 @@ from .loaded_function import Subject
 
 
 @dataclass
-class Told:
+class ReportData:
     """The data of one report.  `times` and `memory` are None if nothing was run."""
 
     about: Subject

@@ -13,17 +13,17 @@ from .._version import __version__
 from ..inspect.explain_text import amount
 from ..inspect.highlight import MARKS, code_html, themed
 from ..inspect.side_by_side_html import STYLE, sides_html
-from ..transforms.diagnostics.activity_report import Place
+from ..transforms.diagnostics.activity_report import SourceLocation
 from ..transforms.diagnostics.tape_report import Loop, Saved, Size
 from ..transforms.ir.quote import file_name, html_text
-from .memory_trace import PATIENCE
-from .report_data import Told
+from .memory_trace import TIME_LIMIT_SECONDS
+from .report_data import ReportData
 from .show import changes
 from .svg import memory_plot
 from .timing import duration
 
 
-def page(told: Told) -> str:
+def page(told: ReportData) -> str:
     """The HTML of the page, with a content security policy that admits only its own script."""
     style, script = _asset("report.css"), _asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -66,7 +66,7 @@ def _code(text: str) -> str:
 # ---------------------------------------------------------------- header and key figures
 
 
-def _header(told: Told) -> str:
+def _header(told: ReportData) -> str:
     about = told.about
     given = inspect.signature(about.compiled).parameters
     name = f"{about.written.__qualname__}({', '.join(given)})"
@@ -80,7 +80,7 @@ def _header(told: Told) -> str:
     )
 
 
-def _figures(told: Told) -> str:
+def _figures(told: ReportData) -> str:
     """The key figures: times, saved bytes, peak memory and workspace."""
     figures: list[tuple[str, str, str]] = []
     times, memory = told.times, told.memory
@@ -117,7 +117,7 @@ def _footer() -> str:
 # ---------------------------------------------------------------- memory
 
 
-def _memory(told: Told) -> str:
+def _memory(told: ReportData) -> str:
     memory = told.memory
     if memory is None:
         return ""
@@ -131,11 +131,11 @@ def _memory(told: Told) -> str:
         note += f": its arrays take {amount(told.workspace)} at most, arguments and results apart"
     note += "."
     if not memory.complete:
-        note += f" The run was ended after {PATIENCE:.0f} seconds."
+        note += f" The run was ended after {TIME_LIMIT_SECONDS:.0f} seconds."
     return f'<div class="wide">{plot}</div><p class="note">{note}</p>'
 
 
-def _saved(told: Told) -> str:
+def _saved(told: ReportData) -> str:
     explained = told.explained
     rows = [_saved_row(s) for s in (*explained.saved, *explained.kept)]
     parts = ["<p>Nothing.</p>" if not explained.saved else ""]
@@ -175,7 +175,7 @@ def _loop(loop: Loop) -> str:
     return f"{_line(loop.place)} {_code(loop.place.text.rstrip(':'))}"
 
 
-def _line(place: Place | None) -> str:
+def _line(place: SourceLocation | None) -> str:
     return "" if place is None else f'<span class="place">L{place.line}</span>'
 
 
@@ -191,7 +191,7 @@ def _size(size: Size | None, say) -> str:  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- activity
 
 
-def _activity(told: Told) -> str:
+def _activity(told: ReportData) -> str:
     explained = told.explained
     rows = [(_code(name), "argument", "") for name in explained.arguments]
     for v in explained.active:
@@ -207,7 +207,7 @@ def _activity(told: Told) -> str:
 # ---------------------------------------------------------------- compiling
 
 
-def _compiling(told: Told) -> str:
+def _compiling(told: ReportData) -> str:
     seconds = dict(told.compiled.seconds) if told.times is None else told.times.compiling
     if not seconds:
         return ""
@@ -221,7 +221,7 @@ def _compiling(told: Told) -> str:
     return f'<div class="bars">{rows}</div>'
 
 
-def _passes(told: Told) -> str:
+def _passes(told: ReportData) -> str:
     parts, before, last = [], "", ""
     for name, text in told.passes:
         parts.append(f"<details><summary>{html_text(name)}</summary>{code_html(text)}</details>")

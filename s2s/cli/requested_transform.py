@@ -10,10 +10,10 @@ import numpy as np
 from ..api import directional, functions, jacobian_vmap
 from ..call import tree_copy
 from ..transforms.frontend.pytree import describe, spec_leaves
-from .argument_syntax import Maker
+from .argument_syntax import ExampleMaker
 from .default_arguments import parameters_of
 from .exit_codes import CommandError
-from .target_path import running
+from .target_path import user_code
 
 MODES: dict[str, Any] = {
     f.__name__: f
@@ -74,13 +74,13 @@ def _is_of_floats(value: Any) -> bool:
     return bool(leaves) and all(tree_copy.is_inexact(spec) for spec in leaves)
 
 
-def directed(
-    compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any], maker: Maker
+def with_direction(
+    compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any], maker: ExampleMaker
 ) -> tuple[Any, ...]:
     """The arguments, with a random tangent or cotangent inserted after the first, as `jvp`, `vjp`
     and `hvp` require."""
     if compiled._s2s_mode == "vjp":
-        with running(compiled.__name__):
+        with user_code(compiled.__name__):
             copies = [tree_copy.copy_leaves(a) for a in args]
             like = compiled.python(*copies, **kwargs)
     else:

@@ -24,7 +24,7 @@ from typing import Any
 from ..api.functions import Function
 from ..call import bind_arguments
 from ..transforms.ir.quote import file_name
-from .exit_codes import PROGRAM, CommandError
+from .exit_codes import USER_ERROR, CommandError
 
 
 @dataclass
@@ -80,7 +80,7 @@ def load(place: str) -> types.ModuleType:
     """Import a file under its dotted module name, as part of its package if it has one; or import a
     module by name."""
     if not place.endswith(".py"):
-        with running(place):
+        with user_code(place):
             try:
                 return importlib.import_module(place)
             except ModuleNotFoundError as error:
@@ -101,7 +101,7 @@ def load(place: str) -> types.ModuleType:
         return known
     if known is not None or name in sys.stdlib_module_names:
         name = f"_{name}_of_the_command_line"  # avoids a clash with an existing module
-    with running(place):
+    with user_code(place):
         if "." in name:
             return importlib.import_module(name)
         spec = importlib.util.spec_from_file_location(name, path)
@@ -126,7 +126,7 @@ def _module_name(path: Path) -> tuple[Path, str]:
 
 
 @contextlib.contextmanager
-def running(what: str) -> Iterator[None]:
+def user_code(what: str) -> Iterator[None]:
     """Context for running user code.  Its output goes to stderr, because stdout is reserved for the
     command.  An exception becomes a CommandError with the user's traceback."""
     argv, sys.argv = sys.argv, [what]
@@ -138,7 +138,7 @@ def running(what: str) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, Exception) and getattr(error, "advice", None) is not None:
             raise  # an s2s error, which has a source location already
-        raise CommandError(_trace(error) + f"\n{what} raised an error", code=PROGRAM) from error
+        raise CommandError(_trace(error) + f"\n{what} raised an error", code=USER_ERROR) from error
     finally:
         sys.argv = argv
 
@@ -179,7 +179,7 @@ def _function(module: types.ModuleType, place: str, expression: str) -> Any:
 def evaluate(module: types.ModuleType, place: str, expression: str) -> Any:
     """Evaluate an expression in the namespace of a module.  An undefined name is reported with
     similar names."""
-    with running(f"{place}:{expression}"):
+    with user_code(f"{place}:{expression}"):
         try:
             return eval(compile(expression, f"<{expression}>", "eval"), vars(module))
         except NameError as error:

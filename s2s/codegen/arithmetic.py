@@ -1,8 +1,8 @@
 """Scalar arithmetic on the common types, emitted as LLVM IR without Numba.
 
-Using Numba means to import it and load its registries (`awake`), which takes longer than compiling
-a small kernel.  Most kernels only add, multiply, compare and convert floats, integers and booleans,
-and call functions of s2s.
+Using Numba means to import it and load its registries (`load_numba_registries`), which takes longer
+than compiling a small kernel.  Most kernels only add, multiply, compare and convert floats,
+integers and booleans, and call functions of s2s.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FLOATS = (float32, float64)
 Writer = Callable[..., Any]  # emits a result from (builder, *values)
 
 
-def awake() -> None:
+def load_numba_registries() -> None:
     """Load all registries of Numba's CPU target, typing and lowering."""
     from numba.core.registry import cpu_target
 
@@ -70,7 +70,7 @@ def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
     return Callee(function, args, result)
 
 
-def writer(callee: Callee) -> Writer | None:
+def emitter(callee: Callee) -> Writer | None:
     """The emitter of an overload resolved here, or None."""
     if callee.function is operator.pow and isinstance(callee.args[-1], Literal):
         exponent = callee.args[-1].value
@@ -165,7 +165,7 @@ def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
     by = builder.select(up, step, builder.neg(step))
     by = builder.select(builder.icmp_signed("==", step, INT(0)), INT(1), by)
     times = builder.udiv(span, by)
-    most = INT(kernels.MOST)
+    most = INT(kernels.INT64_MAX)
     fits = builder.icmp_unsigned("<", times, most)
     return builder.select(some, builder.select(fits, builder.add(times, INT(1)), most), INT(0))
 
@@ -310,7 +310,7 @@ _ON_BOOLEANS: dict[Any, Writer] = {
 # ---------------------------------------------------------------- conversions
 
 
-def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
+def convert(builder: Any, value: Any, old: Number, new: Number) -> Any:
     """Emit the conversion of a scalar to another type; floats are truncated toward zero."""
     from .type_lowering import memory_type
 
@@ -319,9 +319,9 @@ def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
         part = memory_type(new.part)
         if isinstance(old, Complex):
             parts = [builder.extract_value(value, i) for i in range(2)]
-            parts = [converted(builder, p, old.part, new.part) for p in parts]
+            parts = [convert(builder, p, old.part, new.part) for p in parts]
         else:
-            parts = [converted(builder, value, old, new.part), ir.Constant(part, 0.0)]
+            parts = [convert(builder, value, old, new.part), ir.Constant(part, 0.0)]
         whole: Any = ir.Constant(type_, ir.Undefined)
         for i, p in enumerate(parts):
             whole = builder.insert_value(whole, p, i)
@@ -349,7 +349,7 @@ def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
 
 
 def can_convert(old: Any, new: Any) -> bool:
-    """Whether `converted` handles this conversion of scalars."""
+    """Whether `convert` handles this conversion of scalars."""
     if not isinstance(old, Number) or not isinstance(new, Number):
         return False
     return isinstance(new, Complex) or not isinstance(old, Complex)

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from ..runtime.block_pool import ALLOCATE
 from ..transforms.ir.record import record
-from .llvm_utils import INT, NULL, POINTER, declared, member, new_function, room
+from .llvm_utils import INT, NULL, POINTER, declare_function, entry_alloca, member, new_function
 from .type_lowering import Context, memory_type, to_numba
 
 ALIGN = 32  # bytes, alignment of the first element of an array
@@ -146,7 +146,7 @@ def on_stack(builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
     """Allocate an array of constant size on the stack, without a meminfo."""
     count = math.prod(n.constant for n in sizes)
     element = memory_type(type_.dtype)
-    place = room(builder, ir.ArrayType(element, max(count, 1)))
+    place = entry_alloca(builder, ir.ArrayType(element, max(count, 1)))
     return Buffer(type_, builder.bitcast(place, element.as_pointer()), sizes, None, NULL)
 
 
@@ -170,7 +170,7 @@ def _allocation_function(module: Any, rank: int) -> Any:
         builder.ret(NULL)
     small = ir.IntType(32)
     kind = ir.FunctionType(POINTER, [INT, small])
-    pool_allocate = declared(module, kind, ALLOCATE)
+    pool_allocate = declare_function(module, kind, ALLOCATE)
     pool_allocate.return_value.add_attribute("noalias")
     builder.ret(builder.call(pool_allocate, [total, small(ALIGN)]))
     return function
@@ -186,7 +186,7 @@ def release(builder: Any, place: Any) -> None:
 
 
 def _refcount_function(module: Any, name: str) -> Any:
-    return declared(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+    return declare_function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
 
 
 def _release_function(module: Any) -> Any:

@@ -13,7 +13,7 @@ import ast
 from .syntax_helpers import walk
 
 
-def pays(function: ast.FunctionDef) -> bool:
+def is_lsr_profitable(function: ast.FunctionDef) -> bool:
     """Whether an innermost loop contains a branch."""
     return any(isinstance(n, ast.For) and _is_branching_innermost_loop(n) for n in walk(function))
 

@@ -19,7 +19,7 @@ from .. import kernels
 from . import arithmetic, elementary
 from . import value_types as types
 from .array_values import Buffer, pack, unpack
-from .llvm_utils import declared, new_function, room
+from .llvm_utils import declare_function, entry_alloca, new_function
 from .type_inference import Types, indices
 from .type_lowering import Context, to_numba
 from .value_types import Array, Boolean, Callee, Float, Integer, Literal
@@ -50,8 +50,8 @@ class Expressions:
         if old == new:
             return value
         if arithmetic.can_convert(old, new):
-            return arithmetic.converted(self.builder, value, old, new)
-        self.types.wake()
+            return arithmetic.convert(self.builder, value, old, new)
+        self.types.load_numba()
         return self.context.numba.cast(self.builder, value, to_numba(old), to_numba(new))
 
     def integer(self, node: ast.expr) -> Any:
@@ -62,7 +62,7 @@ class Expressions:
 
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, str):
-            self.types.wake()
+            self.types.load_numba()
             kind = to_numba(types.string)
             return self.context.numba.get_constant_generic(self.builder, kind, node.value)
         return self._number(node.value, self.types.of[node])
@@ -120,7 +120,7 @@ class Expressions:
         value = self.expr(first)
         both = isinstance(node.op, ast.And)
         for other in rest:
-            if is_cheap(other):
+            if is_speculatable(other):
                 join = self.builder.and_ if both else self.builder.or_
                 value = join(value, self.expr(other))
             else:
@@ -136,10 +136,10 @@ class Expressions:
             values = [self.as_type(part, type_) for part in (node.body, node.orelse)]
             kind = values[0].type
             function = ir.FunctionType(kind, [kind, kind])
-            called = declared(self.builder.module, function, f"llvm.{name}.f{type_.bits}")
+            called = declare_function(self.builder.module, function, f"llvm.{name}.f{type_.bits}")
             return self.builder.call(called, values)
         test = self.as_type(node.test, types.boolean)
-        if is_cheap(node.body) and is_cheap(node.orelse):
+        if is_speculatable(node.body) and is_speculatable(node.orelse):
             yes, no = self.as_type(node.body, type_), self.as_type(node.orelse, type_)
             return self.builder.select(test, yes, no)
         return self._branch(
@@ -186,7 +186,7 @@ class Expressions:
             function = elementary.find(callee)
             if function is not None:
                 return elementary.call(self.builder, function, callee, args)
-            write = arithmetic.writer(callee)
+            write = arithmetic.emitter(callee)
             assert write is not None
             return write(self.builder, *args)
         wanted = callee.args
@@ -200,10 +200,10 @@ class Expressions:
         function = elementary.find(callee)
         if function is not None:
             return elementary.call(self.builder, function, callee, values)
-        if never_fails(callee):
+        if cannot_raise(callee):
             result = self._shared_call(callee, values)
         else:
-            self.types.wake()
+            self.types.load_numba()
             result = self.context.numba.get_function(*callee.numba)(self.builder, values)
         if isinstance(callee.result, Array):
             return unpack(self.context, self.builder, callee.result, result)
@@ -224,7 +224,7 @@ class Expressions:
         and one for the exception, which stays null."""
         numba, (_, signature) = self.context.numba, callee.numba
         function = self._shared_function(callee)
-        result = room(self.builder, function.args[0].type.pointee, zero=True)
+        result = entry_alloca(self.builder, function.args[0].type.pointee, zero=True)
         no_error = ir.Constant(function.args[1].type, None)
         given = numba.get_arg_packer(signature.args).as_arguments(self.builder, values)
         self.builder.call(function, [result, no_error, *given])
@@ -241,7 +241,7 @@ class Expressions:
             builder = ir.IRBuilder(function.append_basic_block())
             packer = numba.get_arg_packer(signature.args)
             values = packer.from_arguments(builder, function.args[2:])
-            self.types.wake()
+            self.types.load_numba()
             result = numba.get_function(kind, signature)(builder, values)
             given = numba.get_return_value(builder, signature.return_type, result)
             numba.call_conv.return_value(builder, given)
@@ -265,7 +265,7 @@ def _needs_cast(old: Any, new: Any) -> bool:
     return old != new and not isinstance(new, (Literal, Array))
 
 
-def never_fails(callee: Callee) -> bool:
+def cannot_raise(callee: Callee) -> bool:
     """Whether the emitted code neither raises nor depends on an enclosing Numba function."""
     if callee.numba is None or elementary.find(callee) is not None:
         return True
@@ -282,7 +282,7 @@ def _is_cast(node: ast.Call) -> bool:
     return name in ("float32", "float64", "int64", "bool_")
 
 
-def is_cheap(node: ast.expr) -> bool:
+def is_speculatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated speculatively: it has no element loads, no calls but
     casts, no conditionals, integer divisions or powers."""
     for part in ast.walk(node):

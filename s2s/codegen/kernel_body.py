@@ -8,11 +8,11 @@ from typing import Any
 from llvmlite import ir
 
 from .array_values import Buffer, release, retain
-from .llvm_utils import INT, POINTER, counting, room
+from .llvm_utils import INT, POINTER, counted_loop, entry_alloca
 from .partition.outline_nests import Plan
 from .partition.shared_frame import Frame
 from .partition.split_function import Framed, call_part
-from .statements import CODE, Failures
+from .statements import ERROR_CODE, ErrorCodes
 from .syntax_helpers import walk
 from .type_inference import Types
 from .type_lowering import Context
@@ -31,7 +31,7 @@ class Errors:
 
     def leave(self, builder: Any) -> None:
         """Return from the function with the error recorded last."""
-        builder.ret(CODE(1))
+        builder.ret(ERROR_CODE(1))
 
 
 class Kernel(Framed):
@@ -47,10 +47,10 @@ class Kernel(Framed):
         frame: Frame | None = None,
         base: Any = None,
     ) -> None:
-        super().__init__(context, builder, known, Failures(), plan, frame, base)
+        super().__init__(context, builder, known, ErrorCodes(), plan, frame, base)
         self.errors = errors
         self.failed = builder.append_basic_block("failed")
-        self.code = room(builder, CODE)
+        self.code = entry_alloca(builder, ERROR_CODE)
         self.results: list[Any] | None = None
 
     def run(self, function: ast.FunctionDef, values: list[Any]) -> list[Any] | None:
@@ -62,14 +62,14 @@ class Kernel(Framed):
         for parameter, value in zip(function.args.args, values):
             if value is not None:
                 self.parameter(parameter.arg, value)
-        self.private = self.plan.private - returned(function) - {*self.words}
-        last = last_mentions(function.body)
+        self.private = self.plan.private - returned_names(function) - {*self.words}
+        last = last_uses(function.body)
         for part in self.frame.parts if self.frame else function.body:
             if isinstance(part, ast.stmt):
                 self.statement(part, last.get(part, []))
             elif not self.builder.block.is_terminated:
                 code = call_part(self, part, last)
-                failed = self.builder.icmp_unsigned("!=", code, CODE(0))
+                failed = self.builder.icmp_unsigned("!=", code, ERROR_CODE(0))
                 with self.builder.if_then(failed, likely=False):
                     self.fail(code)
         self._emit_error_exit()
@@ -105,13 +105,13 @@ class Kernel(Framed):
     def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
         values = [a.value if isinstance(a, ast.Constant) else self.expr(a) for a in args]
         self.errors.set_with(self.builder, exception, values, [self.types.of.get(a) for a in args])
-        self.fail(CODE(0))
+        self.fail(ERROR_CODE(0))
 
     def _emit_error_exit(self) -> None:
         """Emit the common error exit: release all arrays, then raise the error of the code."""
         builder = self.builder
         with builder.goto_block(self.failed):
-            with counting(builder, INT(len(self.owned))) as i:
+            with counted_loop(builder, INT(len(self.owned))) as i:
                 release(builder, builder.gep(self.table, [INT(0), i], inbounds=True))
             raised = builder.append_basic_block()
             choice = builder.switch(builder.load(self.code), raised)
@@ -119,19 +119,19 @@ class Kernel(Framed):
             self.errors.leave(builder)
             for (exception, args), code in self.failures.known.items():
                 block = builder.append_basic_block()
-                choice.add_case(CODE(code), block)
+                choice.add_case(ERROR_CODE(code), block)
                 builder.position_at_end(block)
                 self.errors.set(builder, exception, args)
                 self.errors.leave(builder)
 
 
-def returned(function: ast.FunctionDef) -> set[str]:
+def returned_names(function: ast.FunctionDef) -> set[str]:
     """The names that occur in return statements."""
     values = [s.value for s in walk(function) if isinstance(s, ast.Return)]
     return {n.id for e in values if e for n in walk(e) if isinstance(n, ast.Name)}
 
 
-def last_mentions(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
+def last_uses(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
     """Last uses: for each statement, the names that no later statement mentions."""
     last: dict[str, ast.stmt] = {}
     for stmt in stmts:

@@ -17,11 +17,11 @@ from llvmlite import ir
 from ..errors import Overlap
 from ..runtime.locks import compiler_lock
 from . import enable_lsr, external_routines, llvm_passes, overlap_check, refcount
-from .arithmetic import converted, float64, int64
+from .arithmetic import convert, float64, int64
 from .array_values import Buffer, of_values, parts_of_type
 from .gemm import indexed
 from .kernel_body import Errors, Kernel
-from .llvm_utils import INT, NULL, POINTER, declared, member
+from .llvm_utils import INT, NULL, POINTER, declare_function, member
 from .partition.outline_nests import Plan
 from .partition.shared_frame import Frame
 from .partition.split_function import WORDS, frame_of, is_long
@@ -55,14 +55,18 @@ class Source:
 
 def listing(source: Source, level: str) -> str:
     """The listing of a kernel: optimised LLVM IR ("llvm") or host assembly ("asm")."""
-    final = optimised(source, [])
-    return str(final) if level == "llvm" else llvm_passes.assembly(final, pays(source.function))
+    final = optimised_module(source, [])
+    return (
+        str(final)
+        if level == "llvm"
+        else llvm_passes.assembly(final, is_lsr_profitable(source.function))
+    )
 
 
-def pays(function: ast.FunctionDef) -> bool:
+def is_lsr_profitable(function: ast.FunctionDef) -> bool:
     """Whether loop strength reduction is profitable for a kernel."""
     # Most loops of a long kernel have too few iterations for address arithmetic to matter.
-    return not is_long(function) and enable_lsr.pays(function)
+    return not is_long(function) and enable_lsr.is_lsr_profitable(function)
 
 
 # add_entry(context, kernel, frame) adds an entry point for a kernel to its module.  A kernel with a
@@ -70,7 +74,7 @@ def pays(function: ast.FunctionDef) -> bool:
 AddEntry = Callable[[Context, Any, Frame | None], None]
 
 
-def optimised(source: Source, written: list[int], add_entry: AddEntry | None = None) -> Any:
+def optimised_module(source: Source, written: list[int], add_entry: AddEntry | None = None) -> Any:
     """The optimised LLVM module of a kernel.  Raises `Unsupported` if the kernel cannot be compiled
     here.  The kernel raises `Overlap` if an array at one of the positions `written` may overlap
     with another array."""
@@ -81,10 +85,10 @@ def optimised(source: Source, written: list[int], add_entry: AddEntry | None = N
         target, frame = _emit_kernel(context, module, source, written)
         if add_entry is not None:
             add_entry(context, target, frame)
-        refcount.write(module)
-        llvm_passes.mark(module, source.options["fastmath"])
+        refcount.define_refcount_functions(module)
+        llvm_passes.set_fast_math_flags(module, source.options["fastmath"])
     routines = source.types.routines
-    final = llvm_passes.parsed(external_routines.renamed(str(module), routines))
+    final = llvm_passes.parse_module(external_routines.with_stable_symbols(str(module), routines))
     external = [compiled.library for compiled in routines.values()]
     for library in dict.fromkeys(dep for one in libraries for dep in one._linking_libraries):
         if library not in external:
@@ -128,8 +132,8 @@ def _emit_kernel(
     known = source.types
     plan = Plan(source.function, known)
     frame = frame_of(context, source.function, known, plan)
-    takes = [t for kind in source.kinds for t in parts_of(context, kind)]
-    gives = ir.LiteralStructType([t for k in known.results for t in results_of(context, k)])
+    takes = [t for kind in source.kinds for t in argument_types(context, kind)]
+    gives = ir.LiteralStructType([t for k in known.results for t in result_types(context, k)])
     errors = INFO.as_pointer().as_pointer()
     type_ = ir.FunctionType(STATUS, [gives.as_pointer(), errors, *([WORDS] if frame else takes)])
     target = ir.Function(module, type_, KERNEL)
@@ -139,7 +143,7 @@ def _emit_kernel(
     if frame is None:
         given = list(target.args[2:])
         for kind, parameter in zip(source.kinds, source.function.args.args, strict=True):
-            count = len(parts_of(context, kind))
+            count = len(argument_types(context, kind))
             parts, given = given[:count], given[count:]
             if parameter.arg in plan.given:
                 parts[0].add_attribute("noalias")
@@ -159,7 +163,7 @@ def _emit_kernel(
         else:
             first = [words[0].position for words in frame.given.values()]
             offsets = [(source.kinds[i], first[i]) for i in order]
-            overlap_check.emit_in(builder, base, offsets, len(written), overlap)
+            overlap_check.emit_for_frame(builder, base, offsets, len(written), overlap)
     kernel = Kernel(context, builder, known, ends, plan, frame, base)
     results = kernel.run(source.function, values)
     if results is not None and not builder.block.is_terminated:
@@ -170,13 +174,13 @@ def _emit_kernel(
     return target, frame
 
 
-def parts_of(context: Context, kind: Any) -> list[Any]:
+def argument_types(context: Context, kind: Any) -> list[Any]:
     """The LLVM types of the components of an argument, without the meminfo: the caller owns the
     memory."""
     return parts_of_type(kind)[:-1] if isinstance(kind, Array) else [context.value_type(kind)]
 
 
-def results_of(context: Context, kind: Any) -> list[Any]:
+def result_types(context: Context, kind: Any) -> list[Any]:
     """The LLVM types of the components of a result, including the meminfo of an array."""
     return parts_of_type(kind) if isinstance(kind, Array) else [context.value_type(kind)]
 
@@ -207,11 +211,11 @@ class StatusErrors(Errors):
                     raise Unsupported(f"an error that tells a {kind}")
                 wide = float64 if isinstance(kind, Float) else int64
                 codes += "d" if wide == float64 else "q"
-                stored.append(converted(builder, value, kind, wide))
+                stored.append(convert(builder, value, kind, wide))
         text, size = self._pickled(builder, (exception, tuple(args), codes))
         type_ = ir.LiteralStructType([INFO, *(v.type for v in stored)])
         total = INT(struct.calcsize("Pi4xPPi4x") + 8 * len(stored))
-        allocate = declared(builder.module, ir.FunctionType(POINTER, [INT]), "NRT_Allocate")
+        allocate = declare_function(builder.module, ir.FunctionType(POINTER, [INT]), "NRT_Allocate")
         info = builder.bitcast(builder.call(allocate, [total]), type_.as_pointer())
         fields = [text, STATUS(size), NULL, NULL, STATUS(len(stored))]
         for position, value in enumerate(fields):

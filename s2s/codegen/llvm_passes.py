@@ -31,7 +31,7 @@ def features() -> str:
 
 
 @functools.cache
-def machine() -> Any:
+def target_machine() -> Any:
     """The target machine of the host, or of NUMBA_CPU_NAME if set."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -44,7 +44,7 @@ def machine() -> Any:
     )  # fmt: skip
 
 
-def mark(module: Any, flags: set[str]) -> None:
+def set_fast_math_flags(module: Any, flags: set[str]) -> None:
     """Set fast-math flags on floating-point instructions that have none, and add them to calls."""
     order = sorted(flags)
     floats = (ir.FloatType(), ir.DoubleType())
@@ -67,11 +67,11 @@ def forbid_estimates(module: Any) -> None:
             set.add(function.attributes, _NO_ESTIMATES)  # an attribute that llvmlite does not know
 
 
-def parsed(text: str) -> Any:
+def parse_module(text: str) -> Any:
     """A verified LLVM module, parsed from IR."""
     # As in Numba (`cgutils.normalize_ir_text`), each byte of UTF-8 becomes one character.
     module = llvm.parse_assembly(text.encode().decode("latin1"))
-    module.data_layout = str(machine().target_data)
+    module.data_layout = str(target_machine().target_data)
     module.verify()
     return module
 
@@ -82,7 +82,7 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
     line code on adjacent elements is vectorised, for which more loops are unrolled.  Other modules
     do not gain from that."""
     for level in (0, 3 if neighbours else 2):
-        pass_builder = builder(target or machine(), level, neighbours and level == 3)
+        pass_builder = builder(target or target_machine(), level, neighbours and level == 3)
         passes = pass_builder.getModulePassManager()
         if level == 0:
             # The vectoriser needs rotated loops, which exit at the latch.
@@ -95,7 +95,7 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
 
 def object_code(module: Any, care: bool = True) -> bytes:
     """Object code for the host; `care`: run loop strength reduction."""
-    target = machine()
+    target = target_machine()
 
     def emit() -> bytes:
         with strength_reduction(care):
@@ -107,7 +107,7 @@ def object_code(module: Any, care: bool = True) -> bytes:
 def assembly(module: Any, care: bool = True) -> str:
     """Assembly for the host; `care`: run loop strength reduction."""
     with strength_reduction(care):
-        return machine().emit_assembly(module)
+        return target_machine().emit_assembly(module)
 
 
 @contextlib.contextmanager
@@ -123,9 +123,9 @@ def strength_reduction(enabled: bool) -> Iterator[None]:
             llvm.set_option(_OPTION_OWNER, "-disable-lsr=false")
 
 
-def tidy(module: Any) -> None:
+def run_light_passes(module: Any) -> None:
     """Run only instcombine and simplifycfg, which takes little time."""
-    how = builder(machine(), 0)
+    how = builder(target_machine(), 0)
     passes = llvm.create_new_module_pass_manager()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
@@ -140,7 +140,7 @@ def builder(target: Any, level: int, neighbours: bool = False) -> Any:
     return llvm.create_pass_builder(target, options)
 
 
-def missing(module: Any) -> tuple[str, ...] | None:
+def undefined_symbols(module: Any) -> tuple[str, ...] | None:
     """The undefined symbols of a module; None if a Numba function in it uses its environment, which
     does not exist here."""
     symbols = [*module.functions, *module.global_variables]

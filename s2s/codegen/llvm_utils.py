@@ -14,7 +14,7 @@ NULL = ir.Constant(POINTER, None)
 BIT = ir.IntType(1)
 
 
-def room(builder: Any, type_: Any, count: int | None = None, zero: bool = False) -> Any:
+def entry_alloca(builder: Any, type_: Any, count: int | None = None, zero: bool = False) -> Any:
     """An alloca in the entry block of the function."""
     with builder.goto_entry_block():
         made = builder.alloca(type_, size=None if count is None else INT(count))
@@ -23,14 +23,14 @@ def room(builder: Any, type_: Any, count: int | None = None, zero: bool = False)
     return made
 
 
-def room_for(builder: Any, value: Any) -> Any:
+def alloca_of(builder: Any, value: Any) -> Any:
     """An alloca that holds a value."""
-    made = room(builder, value.type)
+    made = entry_alloca(builder, value.type)
     builder.store(value, made)
     return made
 
 
-def declared(module: Any, type_: Any, name: str) -> Any:
+def declare_function(module: Any, type_: Any, name: str) -> Any:
     """The function of this name, declared if the module does not have it."""
     return module.globals.get(name) or ir.Function(module, type_, name)
 
@@ -45,7 +45,7 @@ def new_function(module: Any, type_: Any, name: str, *attributes: str) -> Any:
 
 
 @contextmanager
-def counting(builder: Any, stop: Any, start: Any = None) -> Iterator[Any]:
+def counted_loop(builder: Any, stop: Any, start: Any = None) -> Iterator[Any]:
     """A loop over the integers from `start` (default 0) up to `stop`, exclusive."""
     before = builder.block
     head, inside, after = (builder.append_basic_block() for _ in range(3))

@@ -19,37 +19,40 @@ FLOAT32_VECTOR_WIDTH = 8
 MAX_UNROLLED_COPIES = 32
 
 
-def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> None:
-    """Attach loop metadata to the latch branch of a loop.  `frugal` prefers short compile time in
-    loops with long bodies; `brief` says that the loop has few iterations."""
+def attach_loop_metadata(
+    branch: Any, s: ast.For, known: Types, prefer_compile_time: bool, few_iterations: bool
+) -> None:
+    """Attach loop metadata to the latch branch of a loop.  `prefer_compile_time` prefers short
+    compile time in loops with long bodies; `few_iterations` says that the loop has few
+    iterations."""
     hints: list[tuple[str, int | None]] = []
-    if brief:
+    if few_iterations:
         hints += [("interleave.count", 1), ("unroll.disable", None)]
     elif _is_outer(s):
         # Runtime unrolling of an outer loop would only repeat the path on which an inner loop has
         # no iterations.  Full unrolling of a nest with few iterations, a known number, stays
         # enabled.
-        unrolls = 0 < _copies(s) <= MAX_UNROLLED_COPIES
+        unrolls = 0 < _unrolled_copies(s) <= MAX_UNROLLED_COPIES
         hints.append(("unroll.runtime.disable" if unrolls else "unroll.disable", None))
-    elif frugal and _has_long_body(s):
+    elif prefer_compile_time and _has_long_body(s):
         hints += [("interleave.count", 1), ("unroll.runtime.disable", None)]
     if _is_mixed_precision(s, known):
         hints.append(("vectorize.width", FLOAT32_VECTOR_WIDTH))
     if hints:
-        branch.set_metadata("llvm.loop", note(branch.function.module, hints))
+        branch.set_metadata("llvm.loop", loop_metadata_node(branch.function.module, hints))
 
 
 def _is_outer(s: ast.For) -> bool:
     return any(isinstance(n, (ast.For, ast.While)) for part in s.body for n in ast.walk(part))
 
 
-def _copies(s: ast.For) -> int:
+def _unrolled_copies(s: ast.For) -> int:
     """The number of copies of the innermost statements after full unrolling; 0 if a trip count is
     not constant."""
     assert isinstance(s.iter, ast.Call)
     bounds: list[Any] = [a.value for a in s.iter.args if isinstance(a, ast.Constant)]
     trips = len(range(*bounds)) if len(bounds) == len(s.iter.args) else 0
-    inside = [_copies(n) if isinstance(n, ast.For) else 0 for n in _loops_in(s)]
+    inside = [_unrolled_copies(n) if isinstance(n, ast.For) else 0 for n in _loops_in(s)]
     if trips == 1:
         return 1  # unrolling it makes no copies
     return trips * sum(inside, start=not inside) if all(inside) else 0
@@ -130,7 +133,7 @@ def _is_simple(s: ast.stmt, known: Types) -> bool:
     return isinstance(value.left, ast.Name) and value.left.id == target.id
 
 
-def note(module: Any, told: list[tuple[str, int | None]]) -> Any:
+def loop_metadata_node(module: Any, told: list[tuple[str, int | None]]) -> Any:
     """The `llvm.loop` metadata node for a list of (hint, value), created once per module."""
     name = ".".join(
         [METADATA_PREFIX, *(what if value is None else f"{what}.{value}" for what, value in told)]

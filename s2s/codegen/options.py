@@ -14,13 +14,13 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FA
 
 # In code that Numba emits, `arcp` turns a quotient by a square root into a reciprocal estimate that
 # is nan for 0 and infinity.  The code generator disables estimates (`codegen/llvm_passes.py`).
-BY_NUMBA: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
+NUMBA_OPTIONS: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
 
 
 # The Numba function around a kernel is called only from Python, so it needs no C wrapper.
-WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
+WRAPPER_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 
-def spelled(options: dict[str, Any]) -> str:
+def canonical_options(options: dict[str, Any]) -> str:
     """A canonical string of options, for cache keys."""
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))

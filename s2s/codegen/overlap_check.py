@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from .array_values import Buffer, of_values, parts_of_type
-from .llvm_utils import BIT, INT, NULL, counting, new_function, room
+from .llvm_utils import BIT, INT, NULL, counted_loop, entry_alloca, new_function
 from .value_types import Array
 
 _INT_POINTER = INT.as_pointer()
@@ -24,14 +24,14 @@ def emit(
 ) -> None:
     """Emit the check that the first `written` arrays are disjoint from each other and from the
     rest.  `arrays` are pairs (buffer, item size).  `fail` emits the code for the other case."""
-    table = room(builder, INT, 2 * len(arrays))
+    table = entry_alloca(builder, INT, 2 * len(arrays))
     for i, (array, item) in enumerate(arrays):
         for end, bound in enumerate(_address_range(builder, array, INT(item))):
             builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
     _emit_test(builder, table, written, len(arrays), fail)
 
 
-def emit_in(
+def emit_for_frame(
     builder: Any,
     frame: Any,
     arrays: list[tuple[Array, int]],
@@ -39,7 +39,7 @@ def emit_in(
     fail: Callable[[], None],
 ) -> None:
     """As `emit`, for arrays in a frame: pairs (type, index of the first word)."""
-    table = room(builder, INT, 2 * len(arrays))
+    table = entry_alloca(builder, INT, 2 * len(arrays))
     for i, (kind, word) in enumerate(arrays):
         pointers = [builder.gep(p, [INT(k)]) for p, k in ((frame, word), (table, 2 * i))]
         builder.call(_range_function(builder.module, kind), pointers)
@@ -49,7 +49,7 @@ def emit_in(
 def _emit_test(
     builder: Any, table: Any, written: int, count: int, fail: Callable[[], None]
 ) -> None:
-    disjoint = builder.call(function(builder.module), [table, INT(written), INT(count)])
+    disjoint = builder.call(disjoint_function(builder.module), [table, INT(written), INT(count)])
     with builder.if_then(builder.not_(disjoint), likely=False):
         fail()
 
@@ -92,7 +92,7 @@ def _address_range(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:
     return builder.select(empty, INT(-1), start), builder.select(empty, INT(0), end)
 
 
-def function(module: Any) -> Any:
+def disjoint_function(module: Any) -> Any:
     """The function apart(table, written, all), two loops over pairs of address ranges."""
     function = module.globals.get(FUNCTION_NAME)
     if function is not None:
@@ -106,8 +106,8 @@ def function(module: Any) -> Any:
         index = builder.add(builder.mul(position, INT(2)), INT(end))
         return builder.load(builder.gep(table, [index]))
 
-    with counting(builder, written) as i:
-        with counting(builder, count, start=builder.add(i, INT(1))) as j:
+    with counted_loop(builder, written) as i:
+        with counted_loop(builder, count, start=builder.add(i, INT(1))) as j:
             before = builder.icmp_unsigned("<", bound(i, 0), bound(j, 1))
             after = builder.icmp_unsigned("<", bound(j, 0), bound(i, 1))
             with builder.if_then(builder.and_(before, after), likely=False):

@@ -6,12 +6,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_utils import INT, NULL, POINTER, declared
+from .llvm_utils import INT, NULL, POINTER, declare_function
 
 RETAIN, RELEASE = "NRT_incref", "NRT_decref"
 
 
-def write(module: Any) -> None:
+def define_refcount_functions(module: Any) -> None:
     """Define incref and decref in a module that calls them.  They must not be inlined: Numba's
     refprune pass finds redundant incref/decref pairs by name."""
     for name in (RETAIN, RELEASE):
@@ -33,5 +33,5 @@ def write(module: Any) -> None:
             with builder.if_then(builder.icmp_unsigned("==", before, INT(1)), likely=False):
                 builder.fence("acquire")
                 type_ = ir.FunctionType(ir.VoidType(), [POINTER])
-                builder.call(declared(module, type_, "NRT_MemInfo_call_dtor"), [memory])
+                builder.call(declare_function(module, type_, "NRT_MemInfo_call_dtor"), [memory])
         builder.ret_void()

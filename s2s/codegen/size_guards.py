@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
 # A `Size` is a polynomial: a constant, and terms (coefficient, monomial).  A monomial is a tuple of
-# factors.  A factor (`Place`) is (parameter, axis) for the size of an array, (parameter, None) for
-# an integer argument, or an operation of `Atom`: ("max0", size), ("floordiv", size, divisor),
+# factors.  A factor (`SizeFactor`) is (parameter, axis) for the size of an array, (parameter, None)
+# for an integer argument, or an operation of `Atom`: ("max0", size), ("floordiv", size, divisor),
 # ("remainder", size, divisor), ("len", size, start, stop).
-Place = tuple[Any, ...]
-Term = tuple[int, tuple[Place, ...]]
+SizeFactor = tuple[Any, ...]
+Term = tuple[int, tuple[SizeFactor, ...]]
 Size = tuple[int, tuple[Term, ...]]
 Relation = tuple[str, Size, Size]  # (comparison sign, left, right)
 
@@ -47,7 +47,7 @@ def _size(dim: Dim, names: dict[str, int]) -> Size | None:
     return dim.const, tuple(terms)
 
 
-def _factor(symbol: str, names: dict[str, int]) -> Place | None:
+def _factor(symbol: str, names: dict[str, int]) -> SizeFactor | None:
     """A symbol `name.axis` (array size), `name` (integer) or `Atom` as a factor, or None."""
     if isinstance(symbol, Atom):
         return _atom_factor(symbol, names)
@@ -57,7 +57,7 @@ def _factor(symbol: str, names: dict[str, int]) -> Place | None:
     return (names[name], int(axis)) if dot else (names[symbol], None)
 
 
-def _atom_factor(atom: Atom, names: dict[str, int]) -> Place | None:
+def _atom_factor(atom: Atom, names: dict[str, int]) -> SizeFactor | None:
     """An `Atom` as a factor.  Slices need step 1, divisors must be positive constants."""
     first, *others = atom.parts
     assert first is not None

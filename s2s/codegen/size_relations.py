@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from .llvm_utils import INT
-from .size_guards import Place, Size
+from .size_guards import Size, SizeFactor
 
 DOUBLE = ir.DoubleType()
 
@@ -50,8 +50,8 @@ def _size(builder: Any, size: Size, values: list[Any]) -> Any:
     return functools.reduce(builder.add, terms)
 
 
-def _factor(builder: Any, place: Place, values: list[Any]) -> Any:
-    """Evaluate one factor of a monomial (`size_guards.Place`) in i64."""
+def _factor(builder: Any, place: SizeFactor, values: list[Any]) -> Any:
+    """Evaluate one factor of a monomial (`size_guards.SizeFactor`) in i64."""
     if not isinstance(place[0], str):
         position, axis = place
         return values[position] if axis is None else values[position].sizes[axis]

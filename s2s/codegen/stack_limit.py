@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_utils import INT, POINTER, declared, new_function, room
+from .llvm_utils import INT, POINTER, declare_function, entry_alloca, new_function
 
 FUNCTION_NAME = "s2s.stack_limit"
 STATUS = ir.IntType(32)
@@ -45,7 +45,7 @@ def define_for_library(module: Any) -> None:
 
 def _stack_pointer(builder: Any) -> Any:
     """The address of an alloca, which approximates the stack pointer."""
-    return builder.ptrtoint(room(builder, ir.IntType(8)), INT)
+    return builder.ptrtoint(entry_alloca(builder, ir.IntType(8)), INT)
 
 
 def _define(module: Any, platform: str) -> Any:
@@ -66,16 +66,16 @@ def _define(module: Any, platform: str) -> Any:
 
 def _call(builder: Any, result: Any, name: str, *args: Any) -> Any:
     type_ = ir.FunctionType(result, [a.type for a in args])
-    return builder.call(declared(builder.module, type_, name), args)
+    return builder.call(declare_function(builder.module, type_, name), args)
 
 
 def _on_linux(builder: Any) -> tuple[Any, Any]:
     """(lowest address, size) of the stack.  The main thread's size is its resource limit; finding
     its end would mean to read a file.  For other threads the C library has both."""
     pair = ir.ArrayType(INT, 2)
-    found = room(builder, pair)
+    found = entry_alloca(builder, pair)
     first, second = (builder.gep(found, [INT(0), INT(i)]) for i in range(2))
-    attributes = builder.bitcast(room(builder, INT, 32), POINTER)
+    attributes = builder.bitcast(entry_alloca(builder, INT, 32), POINTER)
     is_main = builder.icmp_signed(
         "==", _call(builder, STATUS, "getpid"), _call(builder, STATUS, "gettid")
     )

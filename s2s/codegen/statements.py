@@ -15,19 +15,19 @@ from . import value_types as types
 from .array_values import Buffer, allocate, on_stack, release, retain, unpack
 from .expressions import Expressions
 from .gemm import gemm_call
-from .llvm_utils import INT, POINTER, room
-from .loop_metadata import advise
+from .llvm_utils import INT, POINTER, entry_alloca
+from .loop_metadata import attach_loop_metadata
 from .type_inference import Types, indices
 from .type_lowering import Context
 from .value_types import Array
 
-CODE = ir.IntType(32)
+ERROR_CODE = ir.IntType(32)
 # Arrays of constant size up to this many elements may be allocated on the stack.
-SMALL = 64
+MAX_STACK_ELEMENTS = 64
 NO_MEMORY = MemoryError, ("Allocation failed (probably too large).",)
 
 
-class Failures:
+class ErrorCodes:
     """The error codes of a kernel: its (exception, arguments), numbered from `first` on."""
 
     def __init__(self, first: int = 1) -> None:
@@ -46,11 +46,11 @@ class Body(Expressions):
 
     table: Any = None
     private: set[str] = set()  # arrays that have no alias and are not returned
-    frugal = False  # whether to prefer short compile time to run time
-    brief = False  # whether all loops have few iterations
+    prefer_compile_time = False  # whether to prefer short compile time to run time
+    few_iterations = False  # whether all loops have few iterations
     products: gemm_call.Library | None = None  # matrix products; None: those of the process
 
-    def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
+    def __init__(self, context: Context, builder: Any, types_: Types, failures: ErrorCodes) -> None:
         self.context = context
         self.builder = builder
         self.types = types_
@@ -78,7 +78,7 @@ class Body(Expressions):
     def _slot(self, name: str) -> Any:
         if name not in self.slots:
             kind = self.context.value_type(self.types.names[name])
-            self.slots[name] = room(self.builder, kind, zero=True)
+            self.slots[name] = entry_alloca(self.builder, kind, zero=True)
         return self.slots[name]
 
     def assign(self, name: str, value: Any) -> None:
@@ -95,7 +95,7 @@ class Body(Expressions):
             return
         if name not in self.slots:
             kinds = [p.type for p in buffer.parts()]
-            allocas = [room(self.builder, k, zero=True) for k in kinds]
+            allocas = [entry_alloca(self.builder, k, zero=True) for k in kinds]
             self.slots[name] = buffer, allocas
         for part, alloca in zip(buffer.parts(), self.slots[name][1], strict=True):
             self.builder.store(part, alloca)
@@ -143,7 +143,7 @@ class Body(Expressions):
             self.store(buffer, [self.integer(i) for i in indices(target)], value)
             return
         if isinstance(target, ast.Tuple):
-            self._several(target, s.value)
+            self._unpack_tuple(target, s.value)
             return
         assert isinstance(target, ast.Name)
         type_ = self.types.names[target.id]
@@ -152,7 +152,7 @@ class Body(Expressions):
         else:
             self.assign(target.id, self.as_type(s.value, type_))
 
-    def _several(self, target: ast.Tuple, value: ast.expr) -> None:
+    def _unpack_tuple(self, target: ast.Tuple, value: ast.expr) -> None:
         kinds = self.types.of[value].types
         whole = self.expr(value)
         for position, (element, kind) in enumerate(zip(target.elts, kinds, strict=True)):
@@ -179,7 +179,7 @@ class Body(Expressions):
         elif self.types.value(value.func) is np.empty:
             assert isinstance(value.args[0], ast.Tuple)
             sizes = [self.integer(e) for e in value.args[0].elts]
-            if name in self.private and is_small(sizes):
+            if name in self.private and fits_on_stack(sizes):
                 # It has no alias, so all iterations of a loop can share one alloca.
                 self.values[name] = on_stack(self.builder, type_, sizes)
                 return
@@ -213,7 +213,7 @@ class Body(Expressions):
         return allocate(self.builder, type_, sizes, self._no_memory)
 
     def _no_memory(self) -> None:
-        self.fail(CODE(self.failures.code(*NO_MEMORY)))
+        self.fail(ERROR_CODE(self.failures.code(*NO_MEMORY)))
 
     def _aug_assign(self, s: ast.AugAssign) -> None:
         target = s.target
@@ -233,7 +233,7 @@ class Body(Expressions):
             self.expr(call)
             return
         args = [self.expr(a) for a in call.args]
-        products = self.products or gemm_call.shared()
+        products = self.products or gemm_call.process_library()
         if self.types.value(call.func) is kernels.gemm_at:
             gemm_call.emit_at(self.builder, args, products)
         else:
@@ -244,7 +244,7 @@ class Body(Expressions):
         exception = self.types.value(s.exc.func)
         if all(isinstance(a, ast.Constant) for a in s.exc.args):
             args = tuple(a.value for a in s.exc.args)  # type: ignore[attr-defined]
-            self.fail(CODE(self.failures.code(exception, args)))
+            self.fail(ERROR_CODE(self.failures.code(exception, args)))
         else:
             self.fail_with(exception, s.exc.args)
 
@@ -291,11 +291,11 @@ class Body(Expressions):
         self.builder.branch(self.exits[-1])
 
     def _for(self, s: ast.For) -> None:
-        """Emit a loop in place, unless `apart` outlines it as a function."""
-        if not self.apart(s):
+        """Emit a loop in place, unless `emit_outlined` outlines it as a function."""
+        if not self.emit_outlined(s):
             self.loop(s)
 
-    def apart(self, s: ast.For) -> bool:
+    def emit_outlined(self, s: ast.For) -> bool:
         """Whether the loop was emitted as a call of an outlined function."""
         return False
 
@@ -320,7 +320,9 @@ class Body(Expressions):
         self.exits.pop()
         if not builder.block.is_terminated:
             i.add_incoming(builder.add(i, step, flags=["nsw"]), builder.block)
-            advise(builder.branch(head), s, self.types, self.frugal, self.brief)
+            attach_loop_metadata(
+                builder.branch(head), s, self.types, self.prefer_compile_time, self.few_iterations
+            )
         builder.position_at_end(after)
 
     def _continues(self, i: Any, stop: Any, step: Any) -> Any:
@@ -348,11 +350,11 @@ class Body(Expressions):
     }
 
 
-def is_small(sizes: list[Any]) -> bool:
-    """Whether an array has constant size and at most `SMALL` elements."""
+def fits_on_stack(sizes: list[Any]) -> bool:
+    """Whether an array has constant size and at most `MAX_STACK_ELEMENTS` elements."""
     if not all(isinstance(n, ir.Constant) for n in sizes):
         return False
-    return math.prod(n.constant for n in sizes) <= SMALL
+    return math.prod(n.constant for n in sizes) <= MAX_STACK_ELEMENTS
 
 
 def _branches_to(block: Any, target: Any) -> bool:

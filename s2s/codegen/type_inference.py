@@ -105,7 +105,7 @@ class Types:
                 self.place(target)
                 self.expr(s.value)
             else:
-                self._several(target, s.value)
+                self._assign_tuple(target, s.value)
         elif isinstance(s, ast.AugAssign):
             assert isinstance(s.target, ast.Subscript)
             left, right = self.place(s.target), self.expr(s.value)
@@ -151,7 +151,7 @@ class Types:
         self._home[name] = self._blocks + 1
         self.block(s.body)
 
-    def _several(self, target: ast.expr, value: ast.expr) -> None:
+    def _assign_tuple(self, target: ast.expr, value: ast.expr) -> None:
         """The names of what a call returns."""
         kinds = self.expr(value)
         assert isinstance(target, ast.Tuple)
@@ -225,7 +225,7 @@ class Types:
         raise Unsupported(ast.dump(node))
 
     def _unified(self, a: Any, b: Any) -> Any:
-        found = self.wake().unify_types(to_numba(a), to_numba(b))
+        found = self.load_numba().unify_types(to_numba(a), to_numba(b))
         if found is None:
             raise Unsupported(f"a choice of {a} and {b}")
         return of_numba(found)
@@ -276,7 +276,7 @@ class Types:
                 self.expr(e)
             return array.with_rank(len(sizes.elts))
         if isinstance(node.func, ast.Name) and node.func.id in self.space:
-            self.wake()  # a function of the same text
+            self.load_numba()  # a function of the same text
         function = self.value(node.func)
         if function is np.empty:
             sizes, dtype = node.args
@@ -288,7 +288,7 @@ class Types:
         if function in (kernels.gemm, kernels.gemm_at) and args[-1].dtype in arithmetic.FLOATS:
             return types.none
         if function is kernels.lent:
-            return args[0].lent()
+            return args[0].read_only()
         if isinstance(function, type) and issubclass(function, np.generic):
             return self._of_dtype(function)
         if function is kernels.reserve:
@@ -307,9 +307,9 @@ class Types:
     def _asked(self, function: Any, args: tuple[Any, ...]) -> Callee:
         from numba.core.errors import NumbaError
 
-        context = self.wake()
+        context = self.load_numba()
         ranks = tuple(a.ndim if isinstance(a, Array) else 0 for a in args)
-        routine = registry.form(function, ranks)
+        routine = registry.compiled_form(function, ranks)
         try:
             kind = context.resolve_value_type(function if routine is None else routine)
             found = context.resolve_function_type(kind, tuple(map(to_numba, args)), {})
@@ -330,7 +330,7 @@ class Types:
         wanted = tuple(map(of_numba, found.args))
         return Callee(function, wanted, result, (kind, found), gathers)
 
-    def wake(self) -> Any:
+    def load_numba(self) -> Any:
         """Before Numba is asked for anything: how Numba finds types."""
         from numba.core.registry import cpu_target
 
@@ -338,7 +338,7 @@ class Types:
             hold_compiler_lock()
             if self.prepare is not None:
                 self.prepare()
-            arithmetic.awake()
+            arithmetic.load_numba_registries()
             self.awake = True
         return cpu_target.typing_context
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..transforms.ir.lazy import lazy
+from ..transforms.ir.lazy import lazy_property
 from . import value_types
 from .llvm_utils import BIT
 from .value_types import Array, Complex, Float, Literal, Number, Opaque, Tuple
@@ -21,7 +21,7 @@ class Context:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
 
-    @lazy
+    @lazy_property
     def numba(self) -> Any:
         return self._make()
 

@@ -61,7 +61,7 @@ class Array:
     def with_rank(self, ndim: int) -> Array:
         return replace(self, ndim=ndim)
 
-    def lent(self) -> Array:
+    def read_only(self) -> Array:
         """The read-only type of the same array (`kernels.lent`)."""
         return replace(self, readonly=True)
 

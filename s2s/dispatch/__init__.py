@@ -3,7 +3,8 @@
 Start with `specializations.py`: the in-memory cache of one function in one mode, keyed by the type
 keys of the arguments, then by guards.
 
-- `specialization.py`: one specialisation (`Entry`): runs its kernel and assembles the results.
+- `specialization.py`: one specialisation (`Specialization`): runs its kernel and assembles the
+  results.
 - `persistent.py`: specialisations on disk, shared between processes.
 - `recompile_reason.py`: why a specialisation was compiled, for `explain` and warnings.
 - `out_arguments.py`: checks of the caller's buffers (`out=`).

@@ -9,12 +9,14 @@ import numpy as np
 from ..errors import S2STypeError, S2SValueError
 from ..runtime.overlap import overlap, overlaps_itself
 from ..transforms.frontend.pytree import Out, OutTree, Tree, child_step, follow, path_text
-from .specialization import Entry
+from .specialization import Specialization
 
 Buffers = dict[int, "np.ndarray[Any, Any]"]
 
 
-def match(entry: Entry, outs: Any, params: tuple[Any, ...], names: tuple[str, ...]) -> Buffers:
+def match(
+    entry: Specialization, outs: Any, params: tuple[Any, ...], names: tuple[str, ...]
+) -> Buffers:
     """The checked buffers, by result index of the kernel.  `outs` has one array or tree per
     `wrt`."""
     if not isinstance(outs, (tuple, list)) or len(outs) != len(names):
@@ -31,7 +33,7 @@ def match(entry: Entry, outs: Any, params: tuple[Any, ...], names: tuple[str, ..
     return given
 
 
-def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) -> None:
+def _match(entry: Specialization, tree: OutTree, value: Any, where: str, given: Buffers) -> None:
     if isinstance(tree, Tree):
         for key, child in zip(tree.keys, tree.children):
             try:
@@ -60,7 +62,7 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
 
 
 def _reject_overlap(
-    entry: Entry, buffers: list[np.ndarray[Any, Any]], params: tuple[Any, ...]
+    entry: Specialization, buffers: list[np.ndarray[Any, Any]], params: tuple[Any, ...]
 ) -> None:
     for i, buffer in enumerate(buffers):
         if any(overlap(buffer, other) for other in buffers[:i]):

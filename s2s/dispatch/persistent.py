@@ -22,17 +22,18 @@ import numpy as np
 
 from .._version import __version__
 from ..cache import store
+from ..cache.source_key import platform_key, source_key, version
 from ..cache.stable_identity import (
-    Met,
+    ObjectNumbering,
     Unstorable,
     check_plain,
     class_key,
     file_hash,
     identity,
-    kind_of,
-    meant,
+    key_kind,
+    stable_key,
 )
-from ..call.guards import Reach
+from ..call.guards import PathResolver
 from ..transforms.frontend.kernel_interface import Build, ObjectGuard, Param
 from ..transforms.frontend.pytree import (
     Argument,
@@ -85,7 +86,7 @@ class Specialiser(Protocol):
     def decorated(self) -> bool: ...
 
 
-def recall(
+def load_stored(
     specialiser: Specialiser, specs: dict[str, Spec], args: tuple[Any, ...]
 ) -> Iterator[Any]:
     """The stored specialisations for such arguments; the caller still has to check their
@@ -94,8 +95,8 @@ def recall(
         file = _file(specialiser, specs)
     except (Unstorable, OSError):
         return
-    reach = Reach(specialiser.function, specialiser.binder.names)
-    records: list[Record] = store.fetch(file) or []
+    reach = PathResolver(specialiser.function, specialiser.binder.names)
+    records: list[Record] = store.read_entry(file) or []
     # Objects built for one record may satisfy the guards of another: try all records twice.
     for record in [*records, *(r for r in records if any(x.builds for x in records))]:
         try:
@@ -104,12 +105,12 @@ def recall(
             continue
 
 
-def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) -> None:
+def store_specialization(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) -> None:
     """Store a specialisation, if it can be stored."""
     try:
         file = _file(specialiser, specs)
         record = _record(compiled, specs)
-        store.keep(file, [record, *(store.fetch(file) or [])][:MAX_RECORDS])
+        store.write_entry(file, [record, *(store.read_entry(file) or [])][:MAX_RECORDS])
     except Exception:  # a failure of the cache must not be an error of the program
         return
 
@@ -136,8 +137,8 @@ def _record(compiled: Any, specs: dict[str, Spec]) -> Record:
 
 
 def _stored_guards(guards: list[ObjectGuard]) -> Guards:
-    met = Met()
-    return [(g.path, g.kind, meant(g, met)) for g in guards]
+    met = ObjectNumbering()
+    return [(g.path, g.kind, stable_key(g, met)) for g in guards]
 
 
 def _stored_build(build: Build) -> Build:
@@ -183,7 +184,9 @@ def _is_plain(value: Any) -> bool:
 # ---------------------------------------------------------------- loading
 
 
-def _load(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any, ...]) -> Any:
+def _load(
+    record: Record, reach: PathResolver, specs: dict[str, Spec], args: tuple[Any, ...]
+) -> Any:
     for name, known in record.files.items():
         if file_hash(name) != known:
             raise Unstorable(name)
@@ -203,12 +206,12 @@ def _load(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any,
 def _matching_guards(guards: Guards, reached: Reached) -> list[ObjectGuard]:
     """The guards on the objects that the paths lead to in this process; raises Unstorable if one of
     them does not match."""
-    met, found = Met(), []
+    met, found = ObjectNumbering(), []
     for path, kind, known in guards:
         value = reached(path)
         if kind in ("is", "function"):
             guard = ObjectGuard(path, kind, value)
-            if meant(guard, met) != known:
+            if stable_key(guard, met) != known:
                 raise Unstorable(path)
         else:
             guard = ObjectGuard(path, kind, known)
@@ -228,7 +231,9 @@ def _may_match(guards: Guards, reached: Reached) -> bool:
         except Exception:  # it may belong to an object that is not built yet
             continue
         if kind in ("is", "function") and value is not None:
-            if kind_of(meant(ObjectGuard(path, kind, value), Met())) != kind_of(known):
+            if key_kind(stable_key(ObjectGuard(path, kind, value), ObjectNumbering())) != key_kind(
+                known
+            ):
                 return False
     return True
 
@@ -285,7 +290,7 @@ def _sizes(params: tuple[Param, ...], reached: Reached) -> dict[str, int]:
 def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
     options = specialiser.options
     key = store.digest(
-        store.platform_key(),
+        platform_key(),
         compiler_key(),
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
@@ -298,23 +303,11 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
 
 @functools.cache
 def compiler_key() -> str:
-    """A key that changes with the sources of this package, by file times and sizes."""
+    """A hash of the sources of this package."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    stamps = sorted(_stamps(here))
     compiler = os.path.join(here, "transforms")
-    if os.path.islink(compiler):  # in a checkout, `_stamps` does not follow the link
-        stamps += sorted(_stamps(os.path.realpath(compiler)))
-    return store.digest(__version__, repr(stamps), store.version("scipy"))
-
-
-def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:
-    with os.scandir(folder) as found:
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
-                yield from _stamps(entry.path)
-            elif entry.name.endswith(".py"):
-                status = entry.stat()
-                yield os.path.basename(folder), entry.name, status.st_mtime_ns, status.st_size
+    linked = [os.path.realpath(compiler)] if os.path.islink(compiler) else []  # in a checkout
+    return store.digest(__version__, source_key(here, *linked), version("scipy"))
 
 
 def _spec_text(spec: Spec) -> Any:

@@ -19,20 +19,23 @@ from ..transforms.frontend.pytree import (
 )
 
 if TYPE_CHECKING:
-    from .specialization import Entry
+    from .specialization import Specialization
 
-FIRST = "it is the first call"
+FIRST_CALL_REASON = "it is the first call"
 
 
 def why_compiled(
-    known: Sequence[Entry], latest: Entry | None, new: Entry, args: tuple[Any, ...]
+    known: Sequence[Specialization],
+    latest: Specialization | None,
+    new: Specialization,
+    args: tuple[Any, ...],
 ) -> str:
     """The reason why `new` was compiled, for messages.  `known` are the specialisations for
     arguments of the same types, newest first; `latest` is the one that ran before."""
     if known:
         return f"what changed is {known[0].broken_guard(args)}"
     if latest is None:
-        return FIRST
+        return FIRST_CALL_REASON
     return type_change(latest.specs, new.specs) or "an argument is of a new type"
 
 

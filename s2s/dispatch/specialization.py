@@ -11,13 +11,13 @@ import numpy as np
 
 from ..backends import backends
 from ..call import guards
-from ..call.call_stub import Call, Writer, is_python_float, write_call
-from ..call.tree_copy import hollow
+from ..call.call_stub import CallStub, StubWriter, generate_stub, is_python_float
+from ..call.tree_copy import shape_only
 from ..errors import S2STypeError, S2SValueError, translate
 from ..objects.tensor import immutable
 from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
-from ..runtime.locks import making
+from ..runtime.locks import kernel_locks
 from ..runtime.overlap import overlap, overlaps_itself
 from ..transforms.frontend.pytree import Out, OutTree, Spec, Tree, path_text, rebuild
 from ..transforms.ir.nodes import Scalar, Type
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_STUBS_GENERATED = 16
 
 
-class Entry:
+class Specialization:
     """A compiled specialisation of `function` for arguments described by `specs`.  With `tensors`,
     all array arguments have value semantics."""
 
@@ -49,11 +49,11 @@ class Entry:
         self.specs = specs
         self.static = static
         # shape-only copies of the arguments it was compiled for, for `explain`
-        self.example = hollow(specs, args)
-        self.looked_at: Any = None  # the results that `debug_nans` checks, computed lazily
+        self.example = shape_only(specs, args)
+        self.checked_results: Any = None  # the results that `debug_nans` checks, computed lazily
         self.examined: Any = None  # the IR after each pass, for `debug_nans_report.py`; lazy
         self.name = function.__name__
-        self.reach = guards.Reach(function, tuple(specs))
+        self.reach = guards.PathResolver(function, tuple(specs))
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
@@ -61,7 +61,7 @@ class Entry:
         converters = enumerate(map(converter, compiled.result_types))
         self.convert: list[tuple[int, Any]] = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
-        self.rewritten = 0
+        self.stubs_generated = 0
         # Whether it takes tensors where an array would be another specialisation: a call stub does
         # not distinguish the two.
         own = {("arg", name) for name in specs} if tensors else set()
@@ -77,17 +77,17 @@ class Entry:
         trees: dict[str, OutTree],
         result: str,
         asked: bool,
-    ) -> Call | None:
+    ) -> CallStub | None:
         """The call stub, or None if generating it is not profitable.  `asked`: the program
         requested this back end explicitly."""
         kernel = self.kernels.get(backend)
-        if kernel is None or self.rewritten > MAX_STUBS_GENERATED or self.tells_tensors:
+        if kernel is None or self.stubs_generated > MAX_STUBS_GENERATED or self.tells_tensors:
             return None
-        self.rewritten += 1
+        self.stubs_generated += 1
         function: Any = kernel.function  # type: ignore[attr-defined]
         with gc_pause.paused():
-            writer = getattr(kernel, "writer", Writer)(self, args)
-            return write_call(writer, function, trees, result, asked)
+            writer = getattr(kernel, "writer", StubWriter)(self, args)
+            return generate_stub(writer, function, trees, result, asked)
 
     def run(
         self,
@@ -118,7 +118,7 @@ class Entry:
 
     def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
         """The kernel for a back end, compiled at first use."""
-        with making(backend):
+        with kernel_locks(backend):
             kernel = self.kernels.get(backend)
             if kernel is None:
                 kernel = backends.make(backend, self.compiled, self.seed, params)
@@ -129,7 +129,7 @@ class Entry:
         """The value of the function, assembled from the kernel's results."""
         return self._rebuild(self.compiled.out, args, results)
 
-    def settle(self, args: tuple[Any, ...], results: list[Any]) -> None:
+    def apply_side_effects(self, args: tuple[Any, ...], results: list[Any]) -> None:
         """Apply the side effects: assign the attributes and items of non-local objects that the
         function sets.  All values are evaluated before the first assignment."""
         reach, types = self.reach, self.compiled.result_types
@@ -152,7 +152,7 @@ class Entry:
             else:
                 holder[key] = value
 
-    def refuse_shared(self, args: tuple[Any, ...]) -> None:
+    def reject_aliases(self, args: tuple[Any, ...]) -> None:
         """Raise an error if two of the objects written to are the same: the code assumes no
         aliasing."""
         seen: dict[int, Any] = {}
@@ -180,7 +180,7 @@ class Entry:
         return rebuild(tree, leaf, lambda path: self.reach.value(args, path), immutable)
 
     def broken_guard(self, args: tuple[Any, ...]) -> str:
-        return guards.broken(self.compiled, self.reach, args)
+        return guards.failed_guard_text(self.compiled, self.reach, args)
 
     def check_writes(self, params: tuple[Any, ...]) -> None:
         """Raise an error if a written array overlaps itself or another argument: kernels are

@@ -1,6 +1,6 @@
 """The cache of specialisations: finds the compiled code for a call, or compiles it.
 
-Calls are keyed by *fingerprint*, the type key of the arguments (types, dtypes, ranks, layout; never
+Calls are keyed by the type key of the arguments (types, dtypes, ranks, layout; never
 sizes).  Each key maps to a list of specialisations, newest first, each with the guards under which
 it is valid.  The first one whose guards hold is run.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..call import bind_arguments
 from ..call.backend_choice import COMPILED
-from ..call.type_key import fingerprint
+from ..call.type_key import type_key
 from ..errors import (
     InternalCompilerError,
     RecompilationWarning,
@@ -28,7 +28,7 @@ from ..errors import (
 )
 from ..runtime import gc_pause, thread_pool
 from ..runtime.compile_progress import Progress
-from ..runtime.locks import lock
+from ..runtime.locks import translation_lock
 from ..transforms.frontend.pytree import (
     Fixed,
     Path,
@@ -40,7 +40,7 @@ from ..transforms.frontend.pytree import (
     spec_leaves,
 )
 from .recompile_reason import why_compiled
-from .specialization import Entry, seed_of
+from .specialization import Specialization, seed_of
 
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled, Request
@@ -89,8 +89,8 @@ class Specialiser:
                 raise S2STypeError(f"{name} of {self.name} is static: it has no gradient")
         self.static = tuple(n in options.static for n in self.binder.names)
         self.any_static = any(self.static)
-        self.entries: dict[Any, list[Entry]] = {}
-        self.latest: Entry | None = None
+        self.entries: dict[Any, list[Specialization]] = {}
+        self.latest: Specialization | None = None
         self.compilations = 0
         # Why each specialisation was compiled.
         self.reasons: deque[str] = deque(maxlen=MAX_TYPE_KEYS)
@@ -99,7 +99,7 @@ class Specialiser:
 
     # ---- lookup
 
-    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
+    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Specialization, tuple[Any, ...]]:
         """The specialisation for bound arguments, and the kernel's parameters."""
         key = self._key(args)
         for entry in self.entries.get(key, ()):
@@ -111,17 +111,17 @@ class Specialiser:
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.options.tensors:
-            return tuple([fingerprint(a, s, True) for a, s in zip(args, self.static)])
+            return tuple([type_key(a, s, True) for a, s in zip(args, self.static)])
         if not self.any_static:
-            return tuple(map(fingerprint, args))
-        return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
+            return tuple(map(type_key, args))
+        return tuple([type_key(a, s) for a, s in zip(args, self.static)])
 
     # ---- specialisation
 
     def _specialise(
         self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
-    ) -> tuple[Entry, tuple[Any, ...]]:
-        with lock:
+    ) -> tuple[Specialization, tuple[Any, ...]]:
+        with translation_lock:
             if self.binder.code is not self.binder.plain.__code__:
                 self.binder.renew()
             known = self.entries.get(key, [])
@@ -134,7 +134,7 @@ class Specialiser:
                 entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
-                entry.refuse_shared(args)
+                entry.reject_aliases(args)
                 raise InternalCompilerError(
                     f"the code just compiled for {self.name} does not fit its own arguments: "
                     f"{entry.broken_guard(args)}",
@@ -150,7 +150,7 @@ class Specialiser:
                 self._count(known[0], args)
             return entry, params
 
-    def _lift_changed_ints(self, known: list[Entry], args: tuple[Any, ...]) -> None:
+    def _lift_changed_ints(self, known: list[Specialization], args: tuple[Any, ...]) -> None:
         """Turn integers whose equality guard failed once from constants into parameters."""
         for entry in known:
             for guard in entry.compiled.object_guards:
@@ -168,7 +168,7 @@ class Specialiser:
         entry, params = self._specialise(key, args, backend, sizes)
         entry.kernel(backend, params)
 
-    def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry | None:
+    def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization | None:
         """A specialisation that another process compiled and stored on disk; None if there is
         none."""
         if backend not in COMPILED or not sizes:
@@ -176,26 +176,30 @@ class Specialiser:
         from . import persistent
 
         specs = self.describe(args)
-        for found in persistent.recall(self, specs, args):
+        for found in persistent.load_stored(self, specs, args):
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
         return None
 
-    def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
+    def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization:
         """Compile for bound arguments, with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
         compiled = self.translate(specs, self.named(args) if sizes else None)
         if backend in COMPILED and sizes:
             from . import persistent
 
-            persistent.remember(self, specs, compiled)
+            persistent.store_specialization(self, specs, compiled)
         return self._entry(compiled, specs, args)
 
-    def _entry(self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]) -> Entry:
+    def _entry(
+        self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]
+    ) -> Specialization:
         seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
         options = self.options
-        return Entry(compiled, self.function, specs, args, seed, options.static, options.tensors)
+        return Specialization(
+            compiled, self.function, specs, args, seed, options.static, options.tensors
+        )
 
     def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
         """Bound arguments by parameter name."""
@@ -205,7 +209,7 @@ class Specialiser:
         """Run the compiler; `values` is None to compile for types alone."""
         with Progress(self.name) as progress, gc_pause.paused():
             progress.stage("translating")
-            with gc_pause.importing():
+            with gc_pause.promote_imported():
                 from ..transforms import pipeline
 
             try:
@@ -244,7 +248,7 @@ class Specialiser:
     def parallel(self) -> bool | None:
         """The `parallel` option; False by default if there is only one thread."""
         option = self.options.parallel
-        return False if option is None and thread_pool.count() < 2 else option
+        return False if option is None and thread_pool.thread_count() < 2 else option
 
     def decorated(self) -> bool:
         """Whether the function's own name resolves to an s2s object made from it."""
@@ -308,7 +312,7 @@ class Specialiser:
                     advice="call it with scalars, or write the same lines as a plain function",
                 )
 
-    def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
+    def _count(self, previous: Specialization, args: tuple[Any, ...]) -> None:
         self.compilations += 1
         if self.compilations >= RECOMPILATION_LIMIT and not self.warned:
             self.warned = True

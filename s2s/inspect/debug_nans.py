@@ -14,10 +14,10 @@ import numpy as np
 
 from ..call.debug_flag import active
 from ..transforms.frontend.pytree import Out, OutTree, Tree
-from .nonfinite_error import Before
+from .nonfinite_error import KernelInputs
 
 if TYPE_CHECKING:
-    from ..dispatch.specialization import Entry
+    from ..dispatch.specialization import Specialization
     from ..dispatch.specializations import Specialiser
 
 _INEXACT_TYPES = (float, complex, np.inexact, np.ndarray)
@@ -50,18 +50,18 @@ class debug_nans:
 
 def run(
     specialiser: Specialiser,
-    entry: Entry,
+    entry: Specialization,
     bound: tuple[Any, ...],
     backend: str,
     params: tuple[Any, ...],
     given: dict[int, Any] | None = None,
 ) -> list[Any]:
     """Run a kernel and check its results."""
-    if entry.looked_at is None:
+    if entry.checked_results is None:
         random = any(word in entry.compiled.lowered for word in ("draws", "random"))
-        entry.looked_at = _checked_results(entry, specialiser), random
-    checked, random = entry.looked_at
-    before = Before(entry, params, random)
+        entry.checked_results = _checked_results(entry, specialiser), random
+    checked, random = entry.checked_results
+    before = KernelInputs(entry, params, random)
     results = entry.run(backend, params, given)
     for position, what in checked:
         value = results[position]
@@ -73,7 +73,7 @@ def run(
     return results
 
 
-def _checked_results(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:
+def _checked_results(entry: Specialization, specialiser: Specialiser) -> list[tuple[int, str]]:
     """The results to check, as pairs (position, description for the message)."""
     compiled = entry.compiled
     out = compiled.out

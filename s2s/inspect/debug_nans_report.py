@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..call.guards import Reach
+from ..call.guards import PathResolver
 from ..errors import NonFiniteError
 from ..transforms import pipeline
 from ..transforms.diagnostics import nan_origin
@@ -18,18 +18,18 @@ from ..transforms.diagnostics.nan_origin import Iteration, NonFiniteOrigin, Oper
 from ..transforms.frontend.pytree import path_text
 from ..transforms.ir.nodes import Origin
 from ..transforms.ir.quote import file_name
-from .nonfinite_error import Before
+from .nonfinite_error import KernelInputs
 
 if TYPE_CHECKING:
-    from ..dispatch.specialization import Entry
+    from ..dispatch.specialization import Specialization
     from ..dispatch.specializations import Specialiser
 
 
 def report(
     specialiser: Specialiser,
-    entry: Entry,
+    entry: Specialization,
     bound: tuple[Any, ...],
-    before: Before,
+    before: KernelInputs,
     result: tuple[int, str, Any],
 ) -> NonFiniteError:
     """The error for a result that contains NaN or inf."""
@@ -55,7 +55,11 @@ class Rerun:
     """A repeated run of the program, with its arguments from before the call."""
 
     def __init__(
-        self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: Before
+        self,
+        specialiser: Specialiser,
+        entry: Specialization,
+        bound: tuple[Any, ...],
+        before: KernelInputs,
     ) -> None:
         if entry.examined is None:
             specs = specialiser.describe(bound)
@@ -64,7 +68,7 @@ class Rerun:
         examined = entry.examined
         self.module = examined.stages["simplify"]
         self.params = examined.spec.params
-        self.reach = Reach(specialiser.function, specialiser.binder.names)
+        self.reach = PathResolver(specialiser.function, specialiser.binder.names)
         self.bound, self.before, self.seed = bound, before, entry.seed
 
     def args(self) -> list[Any]:
@@ -76,7 +80,7 @@ class Rerun:
         return values if self.seed is None else [*values, self.seed]
 
     def birth(self, position: int) -> NonFiniteOrigin | None:
-        return nan_origin.birth_of(self.module, self.args(), position)
+        return nan_origin.origin_of_nonfinite(self.module, self.args(), position)
 
     def explained(self, birth: NonFiniteOrigin) -> NonFiniteOrigin:
         """The same birth with the primal operation and its operands, if it is in derivative

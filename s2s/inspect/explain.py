@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..call.guards import Reach
+from ..call.guards import PathResolver
 from ..dispatch import recompile_reason
 from ..dispatch.recompile_reason import spec_text
 from ..transforms import pipeline
@@ -23,7 +23,7 @@ from ..transforms.diagnostics import tape_report as memory
 from ..transforms.diagnostics.activity_report import (
     ActiveVariable,
     DependenceGraph,
-    Place,
+    SourceLocation,
     active_variables,
     location_of,
 )
@@ -218,7 +218,7 @@ class _Activity:
     def _by_lines(self) -> list[ActiveVariable]:
         """The variables assigned in lines for which derivative code was generated."""
         lines = self._derived_lines()
-        found: dict[tuple[str, str], dict[Place, None]] = {}
+        found: dict[tuple[str, str], dict[SourceLocation, None]] = {}
         for stmt in walk(self.examined.stages["simplify"].main.body):
             o = stmt.origin
             if o is None or o.sweep or o.tangent or o.stmt not in lines:
@@ -259,7 +259,7 @@ def _fill_memory(
     report: Report, specialiser: Specialiser, examined: Examined, args: tuple[Any, ...]
 ) -> None:
     spec, module = examined.spec, examined.stages["save"]
-    reach = Reach(specialiser.function, specialiser.binder.names)
+    reach = PathResolver(specialiser.function, specialiser.binder.names)
     numbers: dict[str, int] = {}
     for p in spec.params:
         value = reach.value(args, p.path)
@@ -292,13 +292,13 @@ def _fill_threads(
     # The analysis adds size facts, which must not affect the report.
     facts = examined.spec.facts
     before = facts.snapshot()
-    found = pipeline.loops(request, examined)
+    found = pipeline.parallel_verdicts(request, examined)
     facts.restore(before)
     known = {**(facts.sizes or {}), **facts.ints}
     rows = [
         OnThreads(v.line, v.why_not)
         for v in found
-        if v.amount is None or sum(k * _product(m, known) for m, k in v.amount.items()) >= v.bound
+        if v.work is None or sum(k * _product(m, known) for m, k in v.work.items()) >= v.min_work
     ]
     report.threads = list(dict.fromkeys(rows))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..transforms.diagnostics.activity_report import ActiveVariable, Place
+from ..transforms.diagnostics.activity_report import ActiveVariable, SourceLocation
 from ..transforms.diagnostics.tape_report import Loop, Recomputed, Saved
 
 
@@ -16,7 +16,7 @@ class Inactive:
     name: str
     reason: str
     gradient: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..transforms.ir.quote import file_name, printable
 
 if TYPE_CHECKING:
-    from ..transforms.diagnostics.activity_report import ActiveVariable, Place
+    from ..transforms.diagnostics.activity_report import ActiveVariable, SourceLocation
     from ..transforms.diagnostics.tape_report import Loop, Saved, Size
     from .explain_data import ReportData
 
@@ -69,7 +69,7 @@ def _where(v: ActiveVariable, file: str) -> str:
     return f"{lines} in {v.inside.partition(' ')[2]}" if v.inside else lines
 
 
-def _line(place: Place, file: str) -> str:
+def _line(place: SourceLocation, file: str) -> str:
     own = place.file == file
     return f"L{place.line}" if own else f"{file_name(place.file)}:{place.line}"
 

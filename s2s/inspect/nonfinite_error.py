@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch.specialization import Entry
+from ..dispatch.specialization import Specialization
 from ..transforms.frontend.pytree import Path
 
 
-class Before:
+class KernelInputs:
     """The parameters of a kernel before the call: those that the kernel changes are copied."""
 
-    def __init__(self, entry: Entry, params: tuple[Any, ...], random: bool) -> None:
+    def __init__(self, entry: Specialization, params: tuple[Any, ...], random: bool) -> None:
         self.paths = [p.path for p in entry.compiled.params]
         self.params = list(params)
         self.changing = set(entry.written)

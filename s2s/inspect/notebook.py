@@ -9,7 +9,7 @@ from typing import Any
 from ..transforms.ir.quote import printable_lines
 from .highlight import MARKS, code_html, themed
 from .side_by_side import sides
-from .side_by_side_html import alone
+from .side_by_side_html import standalone_html
 
 
 def highlighted(text: str) -> str:
@@ -34,7 +34,7 @@ def coloured(text: str) -> str:
 
 def sides_of(function: Any, compiled: Any) -> str:
     """The HTML of a plain function beside its emitted code."""
-    return alone(sides(function, compiled), _name(compiled.source))
+    return standalone_html(sides(function, compiled), _name(compiled.source))
 
 
 def _name(text: str) -> str:

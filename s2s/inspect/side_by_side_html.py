@@ -36,7 +36,7 @@ def sides_html(both: Sides, name: str) -> str:
     )
 
 
-def alone(both: Sides, name: str) -> str:
+def standalone_html(both: Sides, name: str) -> str:
     """Like `sides_html`, with all styles, for a page that does not define them."""
     return f"<style>{themed(f'#{name}')}{MARKS}{STYLE}</style>{sides_html(both, name)}"
 

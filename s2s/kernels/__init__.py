@@ -87,11 +87,11 @@ prange = range
 
 # Maximum number of chunks of a parallel loop: enough for any machine, and few enough to combine
 # their results quickly.  Lowered code relies on it.
-CHUNKS = 64
+MAX_CHUNKS = 64
 # From this many rows on, a loop is not split across its rows.
-ROWS = 16
+MIN_UNSPLIT_ROWS = 16
 # Limit on the elements in private copies of all chunks of a loop, for more than two chunks.
-ROOM = 1 << 20
+MAX_PRIVATE_ELEMENTS = 1 << 20
 
 
 def chunks(trips: int, work: int, least: int, held: int) -> int:
@@ -100,16 +100,16 @@ def chunks(trips: int, work: int, least: int, held: int) -> int:
     determines the order of summation."""
     if work < 2 * least:
         return 1
-    most = max(2, ROOM // max(1, held))
-    return max(1, min(trips, CHUNKS, most, work // least))
+    most = max(2, MAX_PRIVATE_ELEMENTS // max(1, held))
+    return max(1, min(trips, MAX_CHUNKS, most, work // least))
 
 
 def across(rows: int, width: int, trips: int, work: int, least: int, held: int) -> int:
     """The number of parts that each chunk of a loop over few rows is split into, across its
     `width`."""
-    if rows < trips or rows >= ROWS:
+    if rows < trips or rows >= MIN_UNSPLIT_ROWS:
         return 1
-    most = min(CHUNKS, max(2, ROOM // max(1, held))) // rows
+    most = min(MAX_CHUNKS, max(2, MAX_PRIVATE_ELEMENTS // max(1, held))) // rows
     return max(1, min(width, most, work // (least * rows)))
 
 
@@ -117,7 +117,7 @@ def across(rows: int, width: int, trips: int, work: int, least: int, held: int) 
 
 
 # The largest int64.
-MOST = (1 << 63) - 1
+INT64_MAX = (1 << 63) - 1
 
 
 def stack_limit(reserve: int) -> int:
@@ -135,7 +135,7 @@ def trip_count(start: int, stop: int, step: int) -> int:
     """The trip count of range(start, stop, step), at most MOST."""
     start, stop, step = int(start), int(stop), int(step)
     span = stop - start if step > 0 else start - stop
-    return min((span - 1) // abs(step) + 1, MOST) if span > 0 else 0
+    return min((span - 1) // abs(step) + 1, INT64_MAX) if span > 0 else 0
 
 
 def arange_count(start: float, stop: float, step: float) -> int:

@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms.rules.random_draws import GENERATOR_METHODS, INTEGER_METHODS, LEGACY_METHODS, run
+from ..transforms.rules.random_draws import (
+    GENERATOR_METHODS,
+    INTEGER_METHODS,
+    LEGACY_METHODS,
+    evaluate_draw,
+)
 
 
 def default_rng(*seed: Any) -> np.random.Generator:
@@ -24,11 +29,11 @@ def seed(*seed: Any) -> None:
 
 def draw_one(rng: Any, method: str, args: tuple[Any, ...]) -> Any:
     number = np.int64 if method in INTEGER_METHODS else np.float64
-    return number(run(rng, method, args, None, number.__name__))
+    return number(evaluate_draw(rng, method, args, None, number.__name__))
 
 
 def draw_into(rng: Any, method: str, out: Any, args: tuple[Any, ...]) -> None:
-    out[...] = run(rng, method, args, out.shape, out.dtype.name)
+    out[...] = evaluate_draw(rng, method, args, out.shape, out.dtype.name)
 
 
 def _one(method: str) -> Callable[..., Any]:

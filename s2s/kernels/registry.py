@@ -14,17 +14,17 @@ from typing import Any
 _COMPILED: dict[Any, Callable[[tuple[int, ...]], Any]] = {}
 
 
-def is_routine(function: Any, compiled: Any) -> None:
+def register(function: Any, compiled: Any) -> None:
     """Register the compiled version of a routine."""
     _COMPILED[function] = lambda ranks: compiled
 
 
-def by_rank(function: Any, position: int, vector: Any, matrix: Any) -> None:
+def register_by_rank(function: Any, position: int, vector: Any, matrix: Any) -> None:
     """Register two compiled versions, for a vector or a matrix as the argument at `position`."""
     _COMPILED[function] = lambda ranks: vector if ranks[position] == 1 else matrix
 
 
-def form(function: Any, ranks: tuple[int, ...]) -> Any:
+def compiled_form(function: Any, ranks: tuple[int, ...]) -> Any:
     """The compiled version of a routine for these ranks; None for any other function."""
     found = _COMPILED.get(function) if callable(function) else None
     return found(ranks) if found is not None else None

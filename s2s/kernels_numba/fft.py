@@ -389,7 +389,7 @@ for _routine, _function in (
     (fft.irfft, _irfft),
     (fft.resize, _resize),
 ):
-    registry.is_routine(_routine, _function)
+    registry.register(_routine, _function)
 
 
 @overload(fft.fft)

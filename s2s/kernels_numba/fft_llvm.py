@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..codegen.loop_metadata import note
+from ..codegen.loop_metadata import loop_metadata_node
 
 # Bytes of a vector.
 _VECTOR_BYTES = 32
@@ -193,7 +193,7 @@ def _plain_loop(builder: Any, stop: Any, step: int = 1) -> Iterator[Any]:
     yield i
     i.add_incoming(builder.add(i, _INT(step)), builder.block)
     hints = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
-    builder.branch(head).set_metadata("llvm.loop", note(builder.module, hints))
+    builder.branch(head).set_metadata("llvm.loop", loop_metadata_node(builder.module, hints))
     builder.position_at_end(after)
 
 

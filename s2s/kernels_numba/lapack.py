@@ -28,7 +28,7 @@ def _routine(function: Any) -> Any:
     """Compile a function and register it as the routine of its name in `kernels.linalg`."""
     compiled = _compiled(function)
     name = getattr(linalg, function.__name__.removeprefix("_"))
-    registry.is_routine(name, compiled)
+    registry.register(name, compiled)
 
     @overload(name)
     def typed(*args):  # type: ignore[no-untyped-def]
@@ -43,7 +43,7 @@ def _routine(function: Any) -> Any:
 def _routine_of_ranks(name: Any, position: int, vector: Any, matrix: Any) -> None:
     """Register two compiled functions for a routine, chosen by the rank of the argument at
     `position`."""
-    registry.by_rank(name, position, vector, matrix)
+    registry.register_by_rank(name, position, vector, matrix)
 
     @overload(name)
     def typed(*args):  # type: ignore[no-untyped-def]

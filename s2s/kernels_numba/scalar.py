@@ -175,7 +175,7 @@ for _function in (
 
 @overload(kernels.trip_count, jit_options=_OPTIONS)
 def _trip_count(start, stop, step):  # type: ignore[no-untyped-def]
-    most = np.uint64(kernels.MOST)
+    most = np.uint64(kernels.INT64_MAX)
     one = np.uint64(1)
 
     def trip_count(start, stop, step):  # type: ignore[no-untyped-def]

@@ -9,9 +9,11 @@ import numpy as np
 
 from ..api.directional import stop_gradient
 from ..public_names import listing
-from ..runtime.lazy_import import later
+from ..runtime.lazy_import import lazy_import
 
-scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+scipy: Any = lazy_import(
+    "scipy"
+)  # imported lazily: it takes longer to load than this whole package
 
 __all__ = [
     "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax",

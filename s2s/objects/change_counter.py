@@ -24,7 +24,7 @@ changes = [0]
 _UNCOUNTED_TYPES = (int, float)
 
 
-class AnnouncingType(_ProtocolMeta):
+class ChangeCountingType(_ProtocolMeta):
     """Metaclass: setting or deleting an attribute of the class, such as a method or its bases,
     increments the change counter.  (It derives from the metaclass of protocols, so that users can
     also inherit from protocols and abstract classes.)"""
@@ -43,7 +43,7 @@ class AnnouncingType(_ProtocolMeta):
     __subclasscheck__ = type.__subclasscheck__
 
 
-class Announces(metaclass=AnnouncingType):
+class Announces(metaclass=ChangeCountingType):
     """Base class of objects that count changes of their attributes.  Attributes must be set one by
     one, never through `__dict__`."""
 
@@ -63,7 +63,7 @@ class Announces(metaclass=AnnouncingType):
         changes[0] += 1
 
 
-class AnnouncingModule(types.ModuleType):
+class ChangeCountingModule(types.ModuleType):
     """A module that counts rebindings of its globals from outside."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -81,11 +81,11 @@ def watch_module(namespace: dict[str, Any]) -> bool:
     if module is None or vars(module) is not namespace:
         return False
     if type(module) is types.ModuleType:
-        module.__class__ = AnnouncingModule
-    return type(module) is AnnouncingModule
+        module.__class__ = ChangeCountingModule
+    return type(module) is ChangeCountingModule
 
 
-def tells(value: Any) -> bool:
+def counts_changes(value: Any) -> bool:
     """Whether an object counts changes of its attributes: its class derives from `Announces` and
     does not override `__setattr__` or `__delattr__`."""
     cls = type(value)
@@ -96,16 +96,16 @@ def tells(value: Any) -> bool:
     )
 
 
-def tells_class(cls: type, name: str) -> bool:
+def class_counts_changes(cls: type, name: str) -> bool:
     """Whether every change of the value or of the defining base of a class attribute is counted."""
     for base in cls.__mro__:
-        if base is not object and not isinstance(base, AnnouncingType):
+        if base is not object and not isinstance(base, ChangeCountingType):
             return False
         if name in vars(base):
             return True
     return False
 
 
-def is_number(value: Any) -> bool:
+def is_uncounted_scalar(value: Any) -> bool:
     """Whether a value is a Python int or float, whose changes are not counted."""
     return type(value) in _UNCOUNTED_TYPES

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..transforms.ir.lazy import once
+from ..transforms.ir.lazy import memoize
 from . import jit_link
 
 # A block begins with the header of Numba's runtime (`NRT_MemInfo`): reference count, destructor,
@@ -29,11 +29,11 @@ from . import jit_link
 # one block would be taken for a write to another.)  Behind the header is the size class, counted
 # from one; there are four classes per power of two.  A block in the pool has the pointer to the
 # next one in place of the reference count.
-LEAST = 14  # log2 of the smallest pooled block
+MIN_POOLED_LOG2 = 14  # log2 of the smallest pooled block
 MAX_REQUEST_LOG2 = 47  # log2 of the size from which on requests fail; there are no larger classes
-CLASSES = 4 * (MAX_REQUEST_LOG2 + 2 - LEAST)
-SLACK = 32 << 20  # bytes that the pool may hold beyond the recent peak and an eighth of it
-WINDOW = 1 << 14  # number of requests after which an older peak is forgotten
+CLASSES = 4 * (MAX_REQUEST_LOG2 + 2 - MIN_POOLED_LOG2)
+SLACK_BYTES = 32 << 20  # bytes that the pool may hold beyond the recent peak and an eighth of it
+PEAK_WINDOW = 1 << 14  # number of requests after which an older peak is forgotten
 
 _COUNTERS = ("in_use", "kept", "most", "recent", "asked")
 
@@ -407,28 +407,32 @@ done:
 
 ALLOCATE = "s2s_allocate"
 # The symbols that machine code entered without Numba resolves here.
-GIVEN = (
+EXPORTED_SYMBOLS = (
     ALLOCATE, "NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor",
 )  # fmt: skip
 _INTERNAL_EXPORTS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 
-@once
+@memoize
 def library() -> Any:
     """The functions above, compiled and linked."""
     import ctypes
 
-    text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
-    least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # 62: every block is small
-    text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << least))
+    text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK_BYTES))
+    least = (
+        MIN_POOLED_LOG2 if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62
+    )  # 62: every block is small
+    text = text.replace("WINDOW", str(PEAK_WINDOW)).replace("LARGE", str(1 << least))
     text = text.replace("MOST", str(1 << MAX_REQUEST_LOG2))
-    text = text.replace("OCTAVE", str(LEAST - 1)).replace("SHIFT", str(LEAST - 3))
+    text = text.replace("OCTAVE", str(MIN_POOLED_LOG2 - 1)).replace(
+        "SHIFT", str(MIN_POOLED_LOG2 - 3)
+    )
     names = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
     python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
     }
-    made = jit_link.runtime(text, (*GIVEN, *_INTERNAL_EXPORTS), python, care=False)
+    made = jit_link.runtime(text, (*EXPORTED_SYMBOLS, *_INTERNAL_EXPORTS), python, care=False)
     start, forked = (ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "forked"))
     start()
     if hasattr(os, "register_at_fork"):
@@ -437,8 +441,8 @@ def library() -> Any:
     return made
 
 
-@once
-def offer() -> None:
+@memoize
+def register_symbols() -> None:
     """Register the allocation function as an LLVM symbol."""
     import llvmlite.binding as llvm
 

@@ -30,7 +30,7 @@ class Progress:
         self.doing = doing
 
     def __enter__(self) -> Progress:
-        if wanted():
+        if is_enabled():
             self.start = time.monotonic()
             self.thread = threading.Thread(target=self._run, name="s2s progress", daemon=True)
             self.thread.start()
@@ -57,7 +57,7 @@ class Progress:
             wait = PERIOD
 
 
-def wanted() -> bool:
+def is_enabled() -> bool:
     """Whether the line is to be shown: by `S2S_PROGRESS`, or on a terminal."""
     setting = os.environ.get("S2S_PROGRESS")
     if setting:

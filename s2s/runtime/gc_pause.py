@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def importing() -> Iterator[None]:
+def promote_imported() -> Iterator[None]:
     """Move the objects of modules imported meanwhile to the oldest generation: they stay alive, so
     collecting them is useless."""
     before = len(sys.modules)

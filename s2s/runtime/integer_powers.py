@@ -7,7 +7,7 @@ be loaded in the process; LLVM aborts the process then.  Here they are defined b
 
 from __future__ import annotations
 
-from ..transforms.ir.lazy import once
+from ..transforms.ir.lazy import memoize
 from . import jit_link
 
 _TEXT = """
@@ -31,8 +31,8 @@ define float @__powisf2(float %x, i32 %n) {
 _NAMES = ("__powidf2", "__powisf2")
 
 
-@once
-def offer() -> None:
+@memoize
+def register_symbols() -> None:
     """Register the functions as LLVM symbols."""
     import llvmlite.binding as llvm
 

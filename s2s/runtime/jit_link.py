@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..cache import store
-from ..transforms.ir.lazy import once
+from ..cache.source_key import platform_key
+from ..transforms.ir.lazy import memoize
 from .locks import compiler_lock
 
 PARALLEL_FOR = "s2s_parallel_for"
@@ -42,15 +43,15 @@ class Unlinkable(Exception):
 # ---------------------------------------------------------------- LLVM
 
 
-@once
+@memoize
 def engine() -> Any:
     """The LLJIT engine of the process."""
     import llvmlite.binding as llvm
 
-    return immortal(llvm.create_lljit_compiler(_machine()))
+    return keep_alive_forever(llvm.create_lljit_compiler(_machine()))
 
 
-@once
+@memoize
 def _machine() -> Any:
     import llvmlite.binding as llvm
 
@@ -72,10 +73,10 @@ def link(code: bytes, exports: tuple[str, ...], given: dict[str, int]) -> Any:
         builder.import_symbol(name, address)
     for name in exports:
         builder.export_symbol(name)
-    return immortal(builder.link(engine(), f"s2s.{next(_library_numbers)}"))
+    return keep_alive_forever(builder.link(engine(), f"s2s.{next(_library_numbers)}"))
 
 
-def immortal(thing: Any) -> Any:
+def keep_alive_forever(thing: Any) -> Any:
     """Keep an object alive until the process ends: an array may outlive all Python objects, and the
     code that frees it must still be loaded."""
     import ctypes
@@ -111,11 +112,11 @@ def library(
     key: str, compiled: Callable[[], bytes], names: tuple[str, ...], given: dict[str, int] | None
 ) -> Any:
     """Link object code that is cached under `key`, or else made by `compiled`."""
-    path = store.directory() / f"runtime_{store.digest(store.platform_key(), key)}"
-    code = store.fetch(path)
+    path = store.directory() / f"runtime_{store.digest(platform_key(), key)}"
+    code = store.read_entry(path)
     if code is None:
         code = compiled()
-        store.keep(path, code)
+        store.write_entry(path, code)
     return link(code, names, given or {})
 
 
@@ -137,17 +138,17 @@ def _optimised(module: Any, care: bool) -> Any:
 _routines: dict[Any, Code] = {}  # by the path of the cache entry
 
 
-def keep_routine(name: str, code: Code) -> None:
+def cache_routine(name: str, code: Code) -> None:
     path = _routine_path(name)
     _routines[path] = code
-    store.keep(path, code)
+    store.write_entry(path, code)
 
 
 def routine_code(name: str) -> Code | None:
     """The cached object code of a routine, or None."""
     path = _routine_path(name)
     if path not in _routines:
-        code = store.fetch(path)
+        code = store.read_entry(path)
         if code is None:
             return None
         _routines[path] = code
@@ -199,7 +200,7 @@ define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %
 """
 
 
-@once
+@memoize
 def numpy_gemm() -> int:
     """The address of the function above; 0 if NumPy's BLAS is not accessible."""
     import ctypes

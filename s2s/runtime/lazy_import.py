@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 
 
-def later(name: str) -> ModuleType:
+def lazy_import(name: str) -> ModuleType:
     """A module by name; if it is not imported yet, it is loaded on first attribute access."""
     if name in sys.modules:
         return sys.modules[name]

@@ -1,7 +1,8 @@
 """The locks of s2s and their order.
 
-1. `lock`: held while a function is translated or the table of its specialisations changes.
-2. `loading`: held while machine code is compiled or loaded.
+1. `translation_lock`: held while a function is translated or the table of its specialisations
+   changes.
+2. `codegen_lock`: held while machine code is compiled or loaded.
 3. Numba's compiler lock: as 2, once Numba has been imported.  Numba holds it whenever it compiles,
    so a user's thread may hold it before it takes any lock of s2s.
 
@@ -62,8 +63,8 @@ class OrderedLock:
         self.release()
 
 
-loading = OrderedLock()
-lock = OrderedLock(loading)
+codegen_lock = OrderedLock()
+translation_lock = OrderedLock(codegen_lock)
 
 
 def compiler_lock() -> Any:
@@ -85,18 +86,18 @@ def is_compiling() -> bool:
 
 
 @contextmanager
-def making(backend: str) -> Iterator[None]:
+def kernel_locks(backend: str) -> Iterator[None]:
     """Hold the locks for compiling or loading a kernel.  Refuses versions that are not supported,
     before anything that they might break."""
     if backend in ("loops", "python"):
-        with lock:
+        with translation_lock:
             yield
         return
     versions.require_llvm() if backend == "native" else versions.require_numba()
     if is_compiling():
         yield
     else:
-        with loading, ExitStack() as stack:
+        with codegen_lock, ExitStack() as stack:
             _making_stacks.append(stack)
             try:
                 if "numba" in sys.modules:
@@ -108,14 +109,14 @@ def making(backend: str) -> Iterator[None]:
 
 _making_stacks: list[
     ExitStack
-] = []  # the locks that `making` holds, in the thread that holds `loading`
+] = []  # the locks that `kernel_locks` holds, in the thread that holds `codegen_lock`
 
 
 def hold_compiler_lock() -> None:
-    """Acquire Numba's compiler lock until `making` ends in this thread.  Called before any use of
-    Numba; it may import Numba."""
+    """Acquire Numba's compiler lock until `kernel_locks` ends in this thread.  Called before any
+    use of Numba; it may import Numba."""
     numba = compiler_lock()
-    if loading.is_held() and not numba.is_locked():
+    if codegen_lock.is_held() and not numba.is_locked():
         _making_stacks[0].enter_context(numba)
 
 
@@ -142,8 +143,8 @@ def _before_fork() -> None:
             missed.append(one)
 
     if not is_compiling():
-        take(lock)
-        take(loading)
+        take(translation_lock)
+        take(codegen_lock)
     # Looked up only now: another thread may have imported Numba in the meantime.
     module = sys.modules.get("numba.core.compiler_lock")
     if (numba := getattr(module, "global_compiler_lock", None)) is not None:

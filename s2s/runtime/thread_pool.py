@@ -268,14 +268,14 @@ def _started() -> Any:
     library = jit_link.runtime(text, (NAME, "reset", "work"), python)
     reset, work = (ctypes.CFUNCTYPE(None)(library[name]) for name in ("reset", "work"))
     reset()
-    for _ in range(min(count(), MAX_THREADS) - 1):
+    for _ in range(min(thread_count(), MAX_THREADS) - 1):
         threading.Thread(target=work, name="s2s", daemon=True).start()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=reset)
     return library
 
 
-def count() -> int:
+def thread_count() -> int:
     """The number of threads, including the calling one: NUMBA_NUM_THREADS, OMP_NUM_THREADS, or the
     number of cores that this process may use."""
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):

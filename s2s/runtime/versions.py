@@ -14,7 +14,7 @@ import re
 import sys
 
 from ..errors import VersionError
-from ..transforms.ir.lazy import once
+from ..transforms.ir.lazy import memoize
 from . import gc_pause
 
 # As in pyproject.toml, which a test compares.
@@ -82,14 +82,14 @@ def is_untested_allowed() -> bool:
     return os.environ.get(UNTESTED, "") not in ("", "0")
 
 
-@once
+@memoize
 def require_llvm() -> None:
     """Refuse versions of CPython and llvmlite that are not supported.  Does not import Numba."""
     _require("python")
     _require("llvmlite")
 
 
-@once
+@memoize
 def require_numba() -> None:
     """Refuse versions of CPython, llvmlite and Numba that are not supported.  Imports Numba, after
     the other two have been checked: Numba itself may not survive another llvmlite."""

@@ -97,7 +97,7 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> list
 
 
 @contextlib.contextmanager
-def restoring(owners: list[Any], apart: set[int]) -> Iterator[None]:
+def rollback_on_error(owners: list[Any], apart: set[int]) -> Iterator[None]:
     """Restore the attributes of objects, and the items of lists and dicts in them, if the block
     raises.  The contents of arrays are not restored."""
     holders: dict[int, Any] = {id(owner): owner for owner in owners}

@@ -80,7 +80,7 @@ def load_state(
             changes.append(change_of_generator(generator, _found(arrays, f"rng.{name}", path)))
     optimizers = list(_several("optimizer", optimizer))
     apart = {id(w) for w in weights}
-    with _naming(path), object_state.restoring([one for _, one in optimizers], apart):
+    with _naming(path), object_state.rollback_on_error([one for _, one in optimizers], apart):
         for prefix, one in optimizers:
             if hasattr(one, "build"):
                 chosen = _found(arrays, f"{prefix}:variables", path)

@@ -24,9 +24,9 @@ from ..dispatch.specializations import Options
 from ..errors import UnsupportedError
 from ..transforms.frontend.source import Source
 from .block_source import source_of
-from .snapshot import Reader, World
+from .snapshot import InputCollector, InputSnapshot
 
-NUMBERS = (np.ndarray, np.generic, float, complex)
+ARRAY_AND_SCALAR_TYPES = (np.ndarray, np.generic, float, complex)
 
 _blocks: dict[tuple[str, types.CodeType, int], Block] = {}
 
@@ -82,7 +82,7 @@ class Block:
     source: Source
     reads: tuple[str, ...]
     binds: tuple[str, ...]
-    readers: dict[Names, Reader] = field(default_factory=dict)
+    readers: dict[Names, InputCollector] = field(default_factory=dict)
     questions: dict[Any, Function] = field(default_factory=dict)
 
     @staticmethod
@@ -93,13 +93,15 @@ class Block:
 
     # ---- values
 
-    def look(self, frame: types.FrameType) -> World:
+    def take_snapshot(self, frame: types.FrameType) -> InputSnapshot:
         """The snapshot of the block's inputs."""
         seen = _lookup_names(self.reads, frame)
-        names, world = Names.of(seen), World(seen)
+        names, world = Names.of(seen), InputSnapshot(seen)
         if names not in self.readers:
             function = self._make(names, (), "return 0.0", None)
-            self.readers[names] = Reader(function, Binder(function), "primal", Options(), False)
+            self.readers[names] = InputCollector(
+                function, Binder(function), "primal", Options(), False
+            )
         reader = self.readers[names]
         _bind_globals(reader.function, seen)
         world.read(reader, tuple(seen[n] for n in names.given))
@@ -116,7 +118,7 @@ class Block:
 
     # ---- functions
 
-    def question(
+    def query_function(
         self,
         seen: dict[str, Any],
         extra: tuple[str, ...],
@@ -235,13 +237,19 @@ def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
             inside = [(f"{text}[{k!r}]", holder[k]) for k in holder if isinstance(k, (str, int))]
         elif plain:
             inside = [(f"{text}[{k}]", v) for k, v in enumerate(holder)]
-        elif named and not isinstance(holder, NUMBERS) and not _has_no_user_values(holder):
+        elif (
+            named
+            and not isinstance(holder, ARRAY_AND_SCALAR_TYPES)
+            and not _has_no_user_values(holder)
+        ):
             own = getattr(holder, "__dict__", {})
             inside = [(f"{text}.{k}", v) for k, v in own.items()]
         else:
             continue
-        found += [(t, v) for t, v in inside if isinstance(v, NUMBERS)]
-        todo += [(t, v, named and plain) for t, v in inside if not isinstance(v, NUMBERS)]
+        found += [(t, v) for t, v in inside if isinstance(v, ARRAY_AND_SCALAR_TYPES)]
+        todo += [
+            (t, v, named and plain) for t, v in inside if not isinstance(v, ARRAY_AND_SCALAR_TYPES)
+        ]
     return found
 
 

@@ -23,7 +23,7 @@ from ..objects import unconnected as unconnected_names
 from ..objects import variable_versions
 from ..objects.variable import Variable
 from . import block_function, query
-from .snapshot import World
+from .snapshot import InputSnapshot
 
 
 class GradientTape:
@@ -44,19 +44,19 @@ class GradientTape:
         self.persistent = persistent
         self.watch_accessed_variables = watch_accessed_variables
         self._block: block_function.Block | None = None
-        self._world: World | None = None
+        self._world: InputSnapshot | None = None
         self._frame: types.FrameType | None = None  # the frame of the block, while it runs
         self._outcome: block_function.Outcome | None = None
         self._watched: dict[int, Variable] = {}
         self._paused = False
-        self._last: query.Answer | None = None
+        self._last: query.QueryEvaluation | None = None
 
     # ---- the block
 
     def __enter__(self) -> GradientTape:
         frame = sys._getframe(1)
         self._block = block_function.find(frame)
-        self._world = self._block.look(frame)
+        self._world = self._block.take_snapshot(frame)
         self._frame, self._last = frame, None
         self._watched.clear()
         variable_versions.follow(self)
@@ -159,8 +159,8 @@ class GradientTape:
         if self._frame is not None:  # queried inside its own block
             made, line = self._block.outcome(self, self._frame), self._frame.f_lineno
         assert made is not None
-        asked = query.Asked(method, target, sources, unconnected, seeds)
-        self._last = query.Answer(self._block, self._world, made, line, asked)
+        asked = query.Query(method, target, sources, unconnected, seeds)
+        self._last = query.QueryEvaluation(self._block, self._world, made, line, asked)
         found = self._last.value()
         unconnected_names.remember(sources, found)
         return found

@@ -20,8 +20,8 @@ from ..errors import S2SValueError, SourceError, UnsupportedError
 from ..inspect import debug_nans
 from ..objects.tensor import tensor
 from ..objects.variable import Variable
-from .block_function import NUMBERS, Block, Outcome
-from .snapshot import ADVICE, World
+from .block_function import ARRAY_AND_SCALAR_TYPES, Block, Outcome
+from .snapshot import ADVICE, InputSnapshot
 
 # Environment variable: if set to 1, the target values of the replay are compared with those of the
 # original run.
@@ -29,7 +29,7 @@ CHECK_REPLAY = "S2S_CHECK_REPLAY"
 
 
 @dataclass
-class Asked:
+class Query:
     """The arguments of a query: a call of one of the tape's methods."""
 
     method: str
@@ -47,14 +47,14 @@ class Asked:
 
 
 @dataclass
-class Answer:
+class QueryEvaluation:
     """Evaluates a query.  `line` is the current line of the block, if it is still running."""
 
     block: Block
-    world: World
+    world: InputSnapshot
     made: Outcome
     line: int | None
-    asked: Asked
+    asked: Query
     # the sources connected to the block: (position, expression in the block)
     known: list[tuple[int, str]] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
@@ -122,7 +122,7 @@ class Answer:
             call = f"[{call}]"
         result = f"return [{', '.join(names)}], {call if self.known else '[]'}"
         extra = ("variables", *(["seeds"] if seeds else []), "unconnected")
-        self.function, order = self.block.question(
+        self.function, order = self.block.query_function(
             world.names, extra, result, self.line, tuple(self.before)
         )
         args: list[Any] = [world.names[n] for n in order.given]
@@ -146,10 +146,12 @@ class Answer:
     def _largest(self, specialiser: Any, entry: Any, bound: Any, then: Any) -> float:
         """The largest intermediate of the block, computed by one more run."""
         from ..inspect.debug_nans_report import Rerun
-        from ..inspect.nonfinite_error import Before
+        from ..inspect.nonfinite_error import KernelInputs
         from ..transforms.diagnostics.magnitude import largest_intermediate
 
-        rerun = Rerun(specialiser, entry, bound, Before(entry, then, self.world.legacy is not None))
+        rerun = Rerun(
+            specialiser, entry, bound, KernelInputs(entry, then, self.world.legacy is not None)
+        )
         return largest_intermediate(rerun.module, rerun.args())
 
     # ---- names
@@ -160,7 +162,7 @@ class Answer:
             if not any(v is value for v in self.variables):
                 self.variables.append(value)
             return f"variables[{next(i for i, v in enumerate(self.variables) if v is value)}]"
-        if not isinstance(value, NUMBERS):
+        if not isinstance(value, ARRAY_AND_SCALAR_TYPES):
             return None
         own = [name for name, other in self.names.items() if other is value]
         if source and len(own) > 1 and type(value) is float:
@@ -251,7 +253,7 @@ def _check_alike(target: Any, again: Any) -> None:
     """Check that the replay on the saved inputs gives an array of the same shape and dtype.
 
     Values are not compared: they differ by rounding, and a loss near 0 may consist of rounding
-    errors only.  `World` ensures that the replay reads what the block read."""
+    errors only.  `InputSnapshot` ensures that the replay reads what the block read."""
     target, again = np.asarray(target), np.asarray(again)
     if target.shape != again.shape or target.dtype != again.dtype:
         raise _replay_mismatch(

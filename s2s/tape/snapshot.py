@@ -22,20 +22,20 @@ from ..errors import UnsupportedError
 from ..transforms.frontend.pytree import Path, Step, follow, path_text
 
 if TYPE_CHECKING:
-    from ..dispatch.specialization import Entry
+    from ..dispatch.specialization import Specialization
     from ..transforms.pipeline import Compiled
 
 ADVICE = "move such lines out of the block, or decorate the step with @s2s.function"
 
 
-class Reader(Specialiser):
+class InputCollector(Specialiser):
     """Determines the inputs of a block; no code is generated."""
 
     def __init__(self, *what: Any) -> None:
         super().__init__(*what)
-        self.paths_by_entry: dict[Entry, list[Path]] = {}
+        self.paths_by_entry: dict[Specialization, list[Path]] = {}
 
-    def places(self, entry: Entry) -> list[Path]:
+    def places(self, entry: Specialization) -> list[Path]:
         """All prefixes of the access paths of its guards and parameters, holders first."""
         if entry not in self.paths_by_entry:
             compiled = entry.compiled
@@ -44,16 +44,16 @@ class Reader(Specialiser):
             self.paths_by_entry[entry] = list(every)
         return self.paths_by_entry[entry]
 
-    def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
+    def _count(self, previous: Specialization, args: tuple[Any, ...]) -> None:
         """No recompilation warning here: compiling the query function issues it."""
 
     def translate(self, specs: Any, values: Any) -> Compiled:
         from ..transforms import pipeline
 
-        return pipeline.reads(self.request(specs, values))
+        return pipeline.analyse_reads(self.request(specs, values))
 
 
-class World:
+class InputSnapshot:
     """The snapshot.  `names` are the names that the block reads, with their values.  `arrays` and
     `generators` are pairs of the original and its copy or state, by the id of the original.
     `variables` are the arrays of Variables, `kept` those that have changed since, with copies of
@@ -72,12 +72,12 @@ class World:
         self.contents: list[tuple[Any, Any]] = []
         self.unused: set[Path] = set()
         self.legacy: Any = None
-        self.reading: Entry | None = None
+        self.reading: Specialization | None = None
         self.refusal: Exception | None = None
 
     # ---- on entry
 
-    def read(self, reader: Reader, args: tuple[Any, ...]) -> None:
+    def read(self, reader: InputCollector, args: tuple[Any, ...]) -> None:
         """Take the snapshot of all inputs."""
         try:
             entry, params = reader.find(args, "loops")
@@ -101,7 +101,9 @@ class World:
             self.legacy = np.random.get_state()
         self._record_paths(reader.places(entry), entry, args)
 
-    def _record_paths(self, places: list[Path], entry: Entry, args: tuple[Any, ...]) -> None:
+    def _record_paths(
+        self, places: list[Path], entry: Specialization, args: tuple[Any, ...]
+    ) -> None:
         """Record the values of attributes and items along the access paths."""
         reached: dict[Path, Any] = {}
         for path in places:
@@ -185,7 +187,7 @@ class World:
             for step in reversed(undo):
                 step()
 
-    def params(self, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    def params(self, entry: Specialization, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The parameters of a kernel, as they were at the entry of the block; arrays that the
         kernel writes into are copied."""
         self._check_structure(entry)
@@ -216,7 +218,7 @@ class World:
             return value
         raise self._changed(path)
 
-    def _check_structure(self, entry: Entry) -> None:
+    def _check_structure(self, entry: Specialization) -> None:
         """Raise an error if a guard of the query's specialisation contradicts the one at entry."""
         assert self.reading is not None
         then = {_guard_subject(g): g for g in self.reading.compiled.object_guards}

@@ -20,7 +20,7 @@ class Dataset(data.Dataset):
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
-        return super().from_tensor_slices(data.mapped(tensors, snapshot))  # type: ignore[return-value]
+        return super().from_tensor_slices(data.map_leaves(tensors, snapshot))  # type: ignore[return-value]
 
     def __iter__(self) -> Iterator[Any]:
-        return (data.mapped(element, snapshot) for element in super().__iter__())
+        return (data.map_leaves(element, snapshot) for element in super().__iter__())

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..public_names import listing
-from ..runtime.lazy_import import later
+from ..runtime.lazy_import import lazy_import
 from ..training.gradient_clipping import global_norm
 from ._axes import axes
 from .tensors import export
 
-scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+scipy: Any = lazy_import(
+    "scipy"
+)  # imported lazily: it takes longer to load than this whole package
 
 __all__ = [
     "band_part", "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "logdet", "matmul",

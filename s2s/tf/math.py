@@ -11,12 +11,14 @@ from ..api.custom_derivatives import custom_gradient
 from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
 from ..public_names import listing
-from ..runtime.lazy_import import later
+from ..runtime.lazy_import import lazy_import
 from ._axes import axes
 from ._inputs import alike, filled, given
 from .tensors import export
 
-scipy: Any = later("scipy")  # imported lazily: it takes longer to load than this whole package
+scipy: Any = lazy_import(
+    "scipy"
+)  # imported lazily: it takes longer to load than this whole package
 
 __all__ = [
     "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan",

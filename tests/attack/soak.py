@@ -283,7 +283,7 @@ def _damaged(folder: Path) -> list[str]:
 
     found = [p for p in folder.rglob("*") if p.is_file() and p.suffix == "" and p.name[0] != "."]
     sealed = [p for p in found if p.name.startswith(("kernel_", "runtime_", "specialisation_"))]
-    return [f"{p.name} is damaged" for p in sealed if store.fetch(p) is None]
+    return [f"{p.name} is damaged" for p in sealed if store.read_entry(p) is None]
 
 
 def kills_command(options: argparse.Namespace) -> bool:

@@ -44,7 +44,7 @@ def test_a_directory_with_other_files_is_left_alone(tmp_path, monkeypatch):
     (tmp_path / "kernel_main.c").write_text("int main(void) { return 0; }")
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
     assert store.directory() == tmp_path / "s2s-cache"
-    store.keep(store.directory() / f"kernel_{KEY}", 1)
+    store.write_entry(store.directory() / f"kernel_{KEY}", 1)
     assert main(["cache", "clear"]) == 0
     assert store.directory() == tmp_path / "s2s-cache"
     assert {p.name for p in tmp_path.iterdir()} == {"kernel_main.c", "s2s-cache"}
@@ -99,7 +99,7 @@ def test_clear_removes_nothing_of_the_user(tmp_path, monkeypatch):
     for name, content in named_files():
         folder = tmp_path / name.split("/")[0]
         monkeypatch.setenv("S2S_CACHE_DIR", str(folder))
-        store.keep(store.directory() / f"specialisation_{KEY}", "ours")
+        store.write_entry(store.directory() / f"specialisation_{KEY}", "ours")
         (tmp_path / name).write_bytes(content)
         os.symlink(outside, folder / f"numba_{KEY}")
         (folder / f"kernel_{KEY}_folder").mkdir()
@@ -113,7 +113,7 @@ def test_clear_removes_nothing_of_the_user(tmp_path, monkeypatch):
 
 def test_clear_removes_a_copy_of_an_entry_only_under_its_own_name(home, capsys):
     entry = home / f"kernel_{KEY}"
-    store.keep(entry, [1, 2])
+    store.write_entry(entry, [1, 2])
     other = home / f"kernel_{KEY[::-1]}"
     shutil.copy(entry, other)
     entry.write_bytes(entry.read_bytes()[:-1])  # damaged, and still ours
@@ -131,58 +131,58 @@ def test_clear_removes_a_copy_of_an_entry_only_under_its_own_name(home, capsys):
 
 def test_an_entry_under_another_name_is_not_used(home):
     entry, other = home / f"kernel_{KEY}", home / f"kernel_{KEY[::-1]}"
-    store.keep(entry, "code")
-    assert store.fetch(entry) == "code"
+    store.write_entry(entry, "code")
+    assert store.read_entry(entry) == "code"
     shutil.copy(entry, other)
-    assert store.fetch(other) is None
+    assert store.read_entry(other) is None
     os.replace(entry, home / f"runtime_{KEY}")
-    assert store.fetch(home / f"runtime_{KEY}") is None
+    assert store.read_entry(home / f"runtime_{KEY}") is None
 
 
 def test_an_entry_with_any_byte_changed_is_not_used(home):
     entry = home / f"kernel_{KEY}"
-    store.keep(entry, list(range(20)))
+    store.write_entry(entry, list(range(20)))
     good = entry.read_bytes()
     for k in range(len(good)):
         entry.write_bytes(good[:k] + bytes([good[k] ^ 1]) + good[k + 1 :])
-        assert store.fetch(entry) is None
+        assert store.read_entry(entry) is None
         entry.write_bytes(good[:k])
-        assert store.fetch(entry) is None
+        assert store.read_entry(entry) is None
     entry.write_bytes(good + b"\0")
-    assert store.fetch(entry) is None
+    assert store.read_entry(entry) is None
     entry.write_bytes(good)
-    assert store.fetch(entry) == list(range(20))
+    assert store.read_entry(entry) == list(range(20))
 
 
 @posix
 def test_links_pipes_and_files_that_others_can_write_are_not_used(home, tmp_path):
     entry = home / f"kernel_{KEY}"
-    store.keep(entry, "code")
+    store.write_entry(entry, "code")
     entry.chmod(0o666)
-    assert store.fetch(entry) is None
+    assert store.read_entry(entry) is None
     entry.chmod(0o620)
-    assert store.fetch(entry) is None
+    assert store.read_entry(entry) is None
     entry.chmod(0o644)
-    assert store.fetch(entry) == "code"
+    assert store.read_entry(entry) == "code"
     os.replace(entry, tmp_path / entry.name)
     os.symlink(tmp_path / entry.name, entry)
-    assert store.fetch(entry) is None
+    assert store.read_entry(entry) is None
     entry.unlink()
     os.mkfifo(entry)
-    assert store.fetch(entry) is None  # and does not wait for a writer
+    assert store.read_entry(entry) is None  # and does not wait for a writer
     assert not store.is_ours(entry)
 
 
 @needs_root
 def test_files_and_directories_of_others_are_not_used(home, monkeypatch):
     entry = home / f"kernel_{KEY}"
-    store.keep(entry, "code")
+    store.write_entry(entry, "code")
     os.chown(entry, STRANGER, STRANGER)
-    assert store.fetch(entry) is None
+    assert store.read_entry(entry) is None
     assert not store.is_ours(entry)
     os.chown(entry, 0, 0)
     monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-    assert store.fetch(entry) == "code"  # of root, who can do anything
+    assert store.read_entry(entry) == "code"  # of root, who can do anything
     monkeypatch.undo()
     monkeypatch.setenv("S2S_CACHE_DIR", str(home))
     os.chown(home, STRANGER, STRANGER)
@@ -312,7 +312,7 @@ def test_files_that_cannot_grow(tmp_path):
         made, folder, said = child(tmp_path, before.format(size), S2S_CACHE_DIR=str(home))
         assert made == ALL and folder == home and "cannot keep what it compiled" in said
         for path in home.iterdir():  # nothing half written
-            assert path.name == store.MARKER or store.fetch(path) is not None
+            assert path.name == store.MARKER or store.read_entry(path) is not None
 
 
 @needs_root
@@ -324,7 +324,9 @@ def test_a_disk_that_is_full(tmp_path):
     try:
         made, folder, said = child(tmp_path, S2S_CACHE_DIR=str(tmp_path / "disk"))
         assert made == ALL and folder == tmp_path / "disk" and "No space left" in said
-        assert all(p.name == store.MARKER or store.fetch(p) is not None for p in folder.iterdir())
+        assert all(
+            p.name == store.MARKER or store.read_entry(p) is not None for p in folder.iterdir()
+        )
     finally:
         subprocess.run(["umount", str(tmp_path / "disk")], check=True)
 
@@ -502,4 +504,4 @@ def test_kernels_leave_no_files_but_entries(home):
 
     np.testing.assert_allclose(s2s.grad(f, backend="numba")(np.ones(2)), [0.75, 0.75])
     files = [p for p in home.rglob("*") if p.name != store.MARKER]
-    assert files and all(store.is_ours(p) and store.fetch(p) is not None for p in files)
+    assert files and all(store.is_ours(p) and store.read_entry(p) is not None for p in files)

@@ -29,7 +29,7 @@ from s2s.aot.build import _origin, _wanted
 from s2s.aot.export_spec import describe
 from s2s.aot.library_state import State
 from s2s.cli import report_page, side_by_side_columns
-from s2s.cli.report_data import Told
+from s2s.cli.report_data import ReportData
 from s2s.inspect.notebook import coloured, highlighted, sides_of
 from s2s.inspect.side_by_side import sides
 from tests.scale import sample
@@ -193,7 +193,7 @@ def page(name: str) -> str:
         name=name, written=made.__wrapped__, compiled=made, wrt=("x",),
         target=SimpleNamespace(file=f"{name}.py"), given=lambda: {"x": name},
     )  # fmt: skip
-    told = Told(
+    told = ReportData(
         about, compiled, sides(made.__wrapped__, compiled), made.explain(),
         [("first", name + "\n"), ("second", name + "!\n" + compiled.lowered)],
     )  # fmt: skip
@@ -605,7 +605,7 @@ def test_every_comment_in_c_is_quoted() -> None:
 
 
 def test_every_comment_in_python_is_quoted() -> None:
-    """All pass through `page.comment` or `Context.remark`, which quote them."""
+    """All pass through `page.comment` or `Context.emit_source_comment`, which quote them."""
     found = templates(ROOT / "transforms", r"^\s*# ") | templates(ROOT / "s2s", r"^\s*# ")
     assert found - FIXED["python"] <= {"name", "pad", "s.label", "needed.replace(' ', ';')"}, found
 

@@ -83,21 +83,27 @@ def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(
 
 def test_a_lock_out_of_order_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "CHECKED", True)
-    with locks.lock, locks.loading, locks.compiler_lock(), locks.lock, locks.loading:
+    with (
+        locks.translation_lock,
+        locks.codegen_lock,
+        locks.compiler_lock(),
+        locks.translation_lock,
+        locks.codegen_lock,
+    ):
         pass  # taking again what is held already is in order
-    with locks.loading, pytest.raises(AssertionError, match="out of order"):
-        locks.lock.acquire()
-    for one in (locks.lock, locks.loading):
+    with locks.codegen_lock, pytest.raises(AssertionError, match="out of order"):
+        locks.translation_lock.acquire()
+    for one in (locks.translation_lock, locks.codegen_lock):
         with locks.compiler_lock(), pytest.raises(AssertionError, match="out of order"):
             one.acquire()
 
 
 def test_numba_compiles_inside_of_the_other_locks() -> None:
-    with locks.making("numba"):
-        assert locks.loading.is_held() and locks.is_compiling()
-    assert not locks.loading.is_held() and not locks.is_compiling()
-    with locks.compiler_lock(), locks.making("numba"):
-        assert not locks.loading.is_held()
+    with locks.kernel_locks("numba"):
+        assert locks.codegen_lock.is_held() and locks.is_compiling()
+    assert not locks.codegen_lock.is_held() and not locks.is_compiling()
+    with locks.compiler_lock(), locks.kernel_locks("numba"):
+        assert not locks.codegen_lock.is_held()
 
 
 def names(tree: ast.AST) -> set[str]:

@@ -28,7 +28,7 @@ INTERNAL = {
     "s2s/cli/exit_codes.py": {"CommandError"},
     "s2s/cli/memory_trace.py": {"_TimeLimitReached"},
     "s2s/codegen/type_inference.py": {"NeedsNumba", "Unsupported"},
-    "s2s/errors.py": {"Misfit", "Overlap"},
+    "s2s/errors.py": {"Overlap", "SizeGuardFailed"},
     "s2s/kernels/__init__.py": {"Failure"},  # `errors.translate` raises the program's error
     "s2s/runtime/jit_link.py": {"Unlinkable"},
 }

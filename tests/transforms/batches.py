@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2s.call import bind_arguments
-from s2s.call.guards import Reach
+from s2s.call.guards import PathResolver
 from s2s.dispatch.specializations import Options, specialiser_for
 from s2s.transforms.batch import batch
 from s2s.transforms.diagnostics.interpreter import evaluate
@@ -33,7 +33,7 @@ def specialised(case: Case, n: int, dtype: Any = np.float64) -> tuple[Specialise
     static = tuple((("arg", name),) for name in case.static)
     request = Request(case.function, made.describe(bound), made.named(bound), static=static)
     spec = _specialise(request)
-    reach = Reach(case.function, tuple(made.binder.names))
+    reach = PathResolver(case.function, tuple(made.binder.names))
     return spec, [np.copy(reach.value(bound, p.path))[()] for p in spec.params]
 
 

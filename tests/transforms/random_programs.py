@@ -1,4 +1,4 @@
-"""Random programs in value form that overwrite, alias, swap and branch: for `storage`."""
+"""Random programs in value form that overwrite, alias, swap and branch: for `bufferize`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs what `storage` and `write` make of a program, next to its meaning in value form."""
+"""Runs what `bufferize` and `write` make of a program, next to its meaning in value form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.emit.numpy_writer import write
 from s2s.transforms.ir.nodes import Module, Var
@@ -29,7 +29,7 @@ def call_text(text: str, name: str, args: list[Any]) -> list[Any]:
 def check_text(module: Module, *args: Any, for_lowering: bool = False, rtol: float = 1e-12) -> str:
     """The readable text does what the value form means: the same results, which share no
     memory with arguments or each other; effects in place, and nothing else written."""
-    text = write(storage(module, for_lowering))
+    text = write(bufferize(module, for_lowering))
     check_same(module, text, *args, rtol=rtol)
     return text
 

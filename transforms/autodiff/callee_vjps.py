@@ -55,7 +55,7 @@ class CalleeVjps:
             self.todo.append(self.known[key])
         return self.known[key].name
 
-    def quiet(self, function: Function) -> Function:
+    def without_effects(self, function: Function) -> Function:
         """The function without its prints and errors."""
         return replace(function, body=self._without_effects(function.body))
 
@@ -80,7 +80,7 @@ class CalleeVjps:
             return name
         if name not in self.copies:
             self.copies[name] = copy = self.names.fresh(f"{name}_again")
-            self.functions[copy] = replace(self.quiet(self.functions[name]), name=copy)
+            self.functions[copy] = replace(self.without_effects(self.functions[name]), name=copy)
         return self.copies[name]
 
 

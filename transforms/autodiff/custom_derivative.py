@@ -43,7 +43,7 @@ def inline(
     return [x if isinstance(x, Const) else inside[x.name] for x in function.results]
 
 
-def settle(module: Module) -> Module:
+def erase_custom_derivatives(module: Module) -> Module:
     """The module with each `Custom` replaced by its values, and loops without budgets."""
     return module.map(lambda f, _: _erase(f))
 

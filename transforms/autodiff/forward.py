@@ -310,9 +310,9 @@ class ForwardMode:
         """The tangents of a `Custom`: the pushforward is the transpose of its pullback."""
         if not any(isinstance(x, Var) and x.name in self.dots for x in stmt.inputs):
             return
-        from .reverse import transposed
+        from .reverse import transpose_pullback
 
-        made = transposed(stmt.pullback, len(stmt.captured), self.b.facts, self.names)
+        made = transpose_pullback(stmt.pullback, len(stmt.captured), self.b.facts, self.names)
         given = [*stmt.captured, *(self.zeros(t) for t in stmt.targets)]
         given += [self.dot(x) for x in stmt.inputs]
         dots = inline(self.b, made, given, self.b.origin)

@@ -29,7 +29,8 @@ For example, `s = 1 / (1 + exp(t))` becomes
     s_1 = divide(1.0, d)
     s = exp_as(s_1, negative(ln))
 
-After the last differentiation `settle` erases the marks, so that no computed value changes.
+After the last differentiation `erase_log_domain` erases the marks, so that no computed value
+changes.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ from ..ir.record import record, replace
 from ..ir.symbolic_dims import Facts
 from ..rules import sign_analysis
 from ..rules.internal.log_domain_rules import LOG_DOMAIN_RULES
-from ..rules.numpy.reductions import kept, reduce_like_result
+from ..rules.numpy.reductions import reduce_keepdims, reduce_like_result
 from ..simplify.dce import eliminate_dead_code
 from .activity import Activity, activity
 
@@ -429,7 +430,7 @@ class _Rewrite:
         if log.value is None or not log.positive or not log.value.type.ndim:
             return None
         ln = b.sym(log.value)
-        largest = kept(b, "max", ln, attrs)
+        largest = reduce_keepdims(b, "max", ln, attrs)
         largest = b.emit("where", b.emit("isfinite", largest), largest, 0.0)
         value = np.log(reduce_like_result(b, "sum", np.exp(ln - largest), attrs))
         if attrs["axis"] is not None and not attrs.get("keepdims"):
@@ -494,14 +495,14 @@ def _is_basic(op: Op) -> bool:
 # ---------------------------------------------------------------- removal of the marks
 
 
-def settle(module: Module) -> Module:
+def erase_log_domain(module: Module) -> Module:
     """The module with each mark replaced by its value."""
     # Unread logarithms are dropped here, before CSE: it would otherwise reuse their
     # subexpressions for equal ones in the sweep.
     return module.map(lambda f, _: eliminate_dead_code(_erase_marks(f)) if _marks(f) else f)
 
 
-def unmarked(function: Function) -> Function:
+def erase_log_domain_in(function: Function) -> Function:
     """A differentiated function with each mark replaced by its value, and without the logarithms
     that are no longer read.  No statement of the program itself is dropped, since later
     derivatives may be requested with respect to any of its values."""

@@ -96,7 +96,7 @@ def generate_callee_vjps(products: CalleeVjps) -> None:
     """Generate every requested VJP of a callee, and those that these request in turn."""
     while products.todo:
         product = products.todo.pop(0)
-        f = products.quiet(products.functions[product.function])
+        f = products.without_effects(products.functions[product.function])
         names = tuple(f.params[i].name for i in product.wanted)
         made = reverse_function(f, names, product.seeded, f.notes.get("facts"), products)
         notes = {**made.notes, "product": product, "primal_results": 0}
@@ -132,7 +132,9 @@ def reverse_function(
     return made
 
 
-def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:
+def transpose_pullback(
+    pullback: Function, captured: int, facts: Facts, names: NameSupply
+) -> Function:
     """The transpose of a pullback, which is linear in the parameters after the first `captured`.
     It takes the pullback's parameters and one tangent per result, and yields one tangent per
     linear parameter."""
@@ -495,7 +497,7 @@ class _Reverser:
             home = self.scopes.home.get(x.name) if isinstance(x, Var) else None
             return x if home is None or home.inside(scope) else self.need(x)
 
-        quiet = self.products.quiet(replace(self.function, body=stmt.body))
+        quiet = self.products.without_effects(replace(self.function, body=stmt.body))
         loop = replace(stmt, body=substitute(quiet.body, lambda x: x))
         for s in walk(loop.body):
             s.origin = self.origin(s)
@@ -562,7 +564,7 @@ class _Reverser:
         iterations."""
         for axis, size in enumerate(dims_of(bar)):
             if size == Dim.of(own := f"{bar.name}.{axis}"):
-                self.b.facts.learn(own, dims_of(v)[axis])
+                self.b.facts.define(own, dims_of(v)[axis])
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
         """A phi or result for the adjoint of a carried value, whose shape may vary between

@@ -159,7 +159,7 @@ class _Batcher:
 
     def on(self, x: Operand) -> bool:
         """True if `x` is batched."""
-        return self.plan.on(x)
+        return self.plan.is_batched(x)
 
     def read(self, x: Operand) -> Operand:
         """`x`, or the batched operand that replaces it."""

@@ -155,7 +155,7 @@ class Plan:
             size = len(self.batched) + len(self.uneven) + len(self.slots)
             self._visit(self.function.body)
 
-    def on(self, x: Operand | None) -> bool:
+    def is_batched(self, x: Operand | None) -> bool:
         """True if `x` is batched."""
         return isinstance(x, Var) and x.name in self.batched
 
@@ -167,7 +167,7 @@ class Plan:
             elif isinstance(stmt, Assign):
                 self._assign(stmt)
             elif isinstance(stmt, Save):
-                if self.on(stmt.value):
+                if self.is_batched(stmt.value):
                     self.slots.add(stmt.slot.name)
             elif isinstance(stmt, If):
                 for phi in stmt.phis:
@@ -203,7 +203,7 @@ class Plan:
             if op.attrs["slot"].name in self.slots:
                 self.batched.add(target.name)
             return
-        mapped = [self.on(a) for a in op.args]
+        mapped = [self.is_batched(a) for a in op.args]
         if not any(mapped) or op.name in SIZE_QUERIES:
             return
         self.batched.add(target.name)
@@ -272,15 +272,15 @@ class Plan:
         batched operand.
         """
         if isinstance(stmt, If):
-            return self.on(stmt.cond)
+            return self.is_batched(stmt.cond)
         if isinstance(stmt, For):
             budget = stmt.budget and stmt.budget.amount
             bounds = (stmt.start, stmt.stop, stmt.step, stmt.count, stmt.until, budget)
-            return any(map(self.on, bounds))
+            return any(map(self.is_batched, bounds))
         if isinstance(stmt, While):
-            return self.on(stmt.cond) or self.on(stmt.until)
+            return self.is_batched(stmt.cond) or self.is_batched(stmt.until)
         batchable = isinstance(stmt, (Assign, Save, Custom))
-        return not batchable and any(map(self.on, operands_of(stmt)))
+        return not batchable and any(map(self.is_batched, operands_of(stmt)))
 
     def _confine(self, name: str, want) -> None:  # type: ignore[no-untyped-def]
         """Request that all uses of an uneven value are in the region that defines it."""

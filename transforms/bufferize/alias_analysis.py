@@ -37,14 +37,14 @@ _SHARING = (
 _READ_ONLY = ("broadcast_to", "broadcast_like")
 
 
-def buffered(type_: Type) -> bool:
+def is_reference(type_: Type) -> bool:
     """True if values of a type are references to memory."""
     return isinstance(type_, (Array, ListOf, Record))
 
 
 def aliased_args(op: Op, result: Type) -> tuple[int, ...]:
     """The positions of the arguments that the result of a (non-updating) operation may alias."""
-    if not buffered(result):
+    if not is_reference(result):
         return ()
     if op.name == "index":
         basic = all(item[0] not in ("array", "mask") for item in op.attrs["items"])
@@ -113,7 +113,7 @@ class AliasAnalysis:
         self.for_lowering = for_lowering
         self.types = {p.name: p.type for p in function.params}
         written = {p.name for p, _ in function.effects}
-        self.params = {p.name for p in function.params if buffered(p.type)}
+        self.params = {p.name for p in function.params if is_reference(p.type)}
         self.read_only_params = self.params - written
         read_only = [p.name for p in function.params if p.name in self.read_only_params]
         self.live = Liveness(function, read_only, variables=False)
@@ -219,12 +219,12 @@ class AliasAnalysis:
         for stmt in block:
             if isinstance(stmt, Assign):
                 self.bind(stmt.target, stmt)
-                if buffered(stmt.target.type):
+                if is_reference(stmt.target.type):
                     self.assign(stmt, block)
             elif isinstance(stmt, (Call, Draw)):
                 for v in stmt.targets:
                     self.bind(v, stmt)
-                    if buffered(v.type):
+                    if is_reference(v.type):
                         self.meet(v.name, v.name, True)
             elif isinstance(stmt, If):
                 self.branch(stmt, block)
@@ -233,14 +233,14 @@ class AliasAnalysis:
 
     def assign(self, stmt: Assign, block: Block) -> None:
         op, target = stmt.op, stmt.target
-        point = 2 * self.live.place(stmt).begin + 1
+        point = 2 * self.live.points(stmt).begin + 1
         if op.name in UPDATES:
             self.update(stmt, block, point)
             return
         positions = aliased_args(op, target.type)
         for i in positions:
             parent = op.args[i]
-            if isinstance(parent, Var) and buffered(parent.type):
+            if isinstance(parent, Var) and is_reference(parent.type):
                 edge = self.edge("view", target, parent, stmt, block, i)
                 if parent.name in self.slots:
                     self.facts.frozen.setdefault(target.name, (edge, ""))
@@ -272,7 +272,7 @@ class AliasAnalysis:
         self.follow(edge, target, base, point)
         self.inherit(target, base.name)
         for i, v in enumerate(stmt.op.args[1:], 1):
-            if stmt.op.name.startswith("list_") and isinstance(v, Var) and buffered(v.type):
+            if stmt.op.name.startswith("list_") and isinstance(v, Var) and is_reference(v.type):
                 self.follow(self.edge("element", target, v, stmt, block, i), target, v, point)
 
     def is_unaffected(self, z: str, chain: list[Edge]) -> bool:
@@ -288,9 +288,9 @@ class AliasAnalysis:
         self.block(stmt.orelse)
         for phi in stmt.phis:
             self.bind(phi.target, stmt)
-        phis = [(i, p) for i, p in enumerate(stmt.phis) if buffered(p.target.type)]
+        phis = [(i, p) for i, p in enumerate(stmt.phis) if is_reference(p.target.type)]
         children = {p.target.name for _, p in phis}
-        point = 2 * self.live.place(stmt).end
+        point = 2 * self.live.points(stmt).end
         for kind in ("then", "else"):
             edges = []
             for i, p in phis:
@@ -300,8 +300,8 @@ class AliasAnalysis:
             self.join(edges, children, point)
 
     def loop(self, stmt: For | While, block: Block) -> None:
-        place = self.live.place(stmt)
-        carried = [(i, c) for i, c in enumerate(stmt.carried) if buffered(c.phi.type)]
+        place = self.live.points(stmt)
+        carried = [(i, c) for i, c in enumerate(stmt.carried) if is_reference(c.phi.type)]
         phis = {c.phi.name for _, c in carried}
         outside, inside = self.loops, (*self.loops, id(stmt))
         self.loops = inside

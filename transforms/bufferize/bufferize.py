@@ -48,9 +48,9 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import replace
-from .alias_analysis import aliased_args, buffered
+from .alias_analysis import aliased_args, is_reference
 from .coalesce import Coalescer, Memory, all_names, bindings
-from .copy_insertion import own, stem
+from .copy_insertion import insert_copies, stem
 from .live_ranges import UPDATES
 from .lower_tape_slots import lower_tape_slots
 from .name_old_versions import name_old_versions
@@ -58,7 +58,7 @@ from .name_old_versions import name_old_versions
 Move = tuple[Var, Operand]
 
 
-def storage(module: Module, for_lowering: bool = False) -> Module:
+def bufferize(module: Module, for_lowering: bool = False) -> Module:
     """The module in memory form.  With `for_lowering` every variable has one type and one kind of
     memory, as compiled code requires; otherwise the user's names take precedence."""
     functions = {name: bufferize_function(f, for_lowering) for name, f in module.functions.items()}
@@ -72,7 +72,7 @@ def bufferize_function(function: Function, for_lowering: bool = False) -> Functi
     lower_tape_slots(function, names)
     _protect_until(function.body, names)
     _accumulate(function.body)
-    walk_ = own(function, names, for_lowering)
+    walk_ = insert_copies(function, names, for_lowering)
     if not for_lowering:
         name_old_versions(function, names)
     _copy_pushed_arrays(function, names)
@@ -132,7 +132,7 @@ def _copy_pushed_arrays(function: Function, names: NameSupply) -> None:
             stmt = block[i]
             if isinstance(stmt, Push) and isinstance(stmt.value, Var):
                 v = stmt.value
-                if buffered(v.type) and buffers.written(v.name):
+                if is_reference(v.type) and buffers.written(v.name):
                     copy = Var(names.fresh(stem(v.name)), v.type)
                     block.insert(i, Assign(copy, Op("copy", (v,)), None))
                     stmt.value = copy
@@ -157,7 +157,7 @@ class _Buffers:
         self.views: set[str] = set()
         for stmt in walk(function.body):
             for a, b in _sharing(stmt):
-                if buffered(a.type) and isinstance(b, Var):
+                if is_reference(a.type) and isinstance(b, Var):
                     self.parent[self.find(a.name)] = self.find(b.name)
             if isinstance(stmt, Assign):
                 if stmt.op.name in UPDATES:
@@ -259,7 +259,7 @@ class _Emitter:
             return root
 
         firsts: dict[str, str] = {}
-        arrays = [v for v, _ in bindings(self.function) if buffered(v.type)]
+        arrays = [v for v, _ in bindings(self.function) if is_reference(v.type)]
         for v in arrays:
             root = lead(buffers.find(v.name))
             first = lead(firsts.setdefault(self.variables[v.name], root))

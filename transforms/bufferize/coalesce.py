@@ -30,7 +30,7 @@ from ..ir.nodes import (
     targets_of,
 )
 from ..ir.record import field, record
-from .alias_analysis import buffered
+from .alias_analysis import is_reference
 from .copy_insertion import stem
 from .live_ranges import UPDATES, Liveness, Range, merged, overlap
 
@@ -138,7 +138,7 @@ class Coalescer:
     def _same_memory(self, a: Var, b: Var) -> bool:
         """True if one variable of compiled code may hold both: the same buffer, or buffers that
         the function owns."""
-        if not buffered(a.type):
+        if not is_reference(a.type):
             return True
         fresh, root = self.memory.fresh, self.memory.root
         if fresh.get(a.name, True) and fresh.get(b.name, True):

@@ -28,11 +28,13 @@ from ..ir.nodes import (
     While,
     targets_of,
 )
-from .alias_analysis import AliasAnalysis, Edge, buffered
+from .alias_analysis import AliasAnalysis, Edge, is_reference
 from .live_ranges import rewrite_reads
 
 
-def own(function: Function, names: NameSupply, for_lowering: bool = False) -> AliasAnalysis:
+def insert_copies(
+    function: Function, names: NameSupply, for_lowering: bool = False
+) -> AliasAnalysis:
     """Insert copies into `function` (value form, modified in place) until every update can be
     done in place, results are fresh and effects are in the memory of their parameters.  Returns
     the alias analysis of the result."""
@@ -85,7 +87,7 @@ class _Cuts:
         if function.notes.get("callee"):
             changed = self.separate_repeated_results()
         for result in list(function.results):
-            if not isinstance(result, Var) or not buffered(result.type) or result.name in seen:
+            if not isinstance(result, Var) or not is_reference(result.type) or result.name in seen:
                 continue
             others = {result.name, *walk.partners(result.name)}
             if others & (walk.params | seen) or result.name in self.facts.frozen:
@@ -110,7 +112,7 @@ class _Cuts:
         results = self.function.results
         changed = False
         for i, result in enumerate(results):
-            if isinstance(result, Var) and buffered(result.type) and result in results[:i]:
+            if isinstance(result, Var) and is_reference(result.type) and result in results[:i]:
                 copy = results[i] = self.fresh(result, _stem(result))
                 self.function.body.append(Assign(copy, Op("copy", (result,)), None))
                 changed = True
@@ -186,7 +188,7 @@ class _Cuts:
         if parent.name in facts.frozen:
             return False
         at = _at(block, edge.stmt)
-        cut = 2 * walk.live.place(edge.stmt).begin
+        cut = 2 * walk.live.points(edge.stmt).begin
         later, inside = _Reads(parent.name, cut), _Reads(parent.name, cut)
         rewrite_reads(self.function.body, walk.live, later)
         rewrite_reads(block[at:], walk.live, inside)

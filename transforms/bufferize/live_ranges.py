@@ -46,7 +46,7 @@ UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
 
 
 @record
-class Place:
+class ProgramPoints:
     """The program points of one statement, halved; a simple statement has only `begin`."""
 
     begin: int
@@ -92,7 +92,7 @@ class Liveness:
         self, function: Function, always: Iterable[str] = (), variables: bool = True
     ) -> None:
         self._variables = variables
-        self.places: dict[int, Place] = {}
+        self.points_of: dict[int, ProgramPoints] = {}
         self._free: dict[int, dict[str, None]] = {}
         self._pieces: dict[str, Range] = {}
         self._open: dict[str, int] = {}
@@ -114,8 +114,8 @@ class Liveness:
         }
         self._starts = {name: [lo for lo, _ in r] for name, r in self.ranges.items()}
 
-    def place(self, stmt: Stmt) -> Place:
-        return self.places[id(stmt)]
+    def points(self, stmt: Stmt) -> ProgramPoints:
+        return self.points_of[id(stmt)]
 
     def alive(self, name: str, point: int) -> bool:
         starts = self._starts.get(name)
@@ -135,7 +135,7 @@ class Liveness:
         reads: dict[str, None] = {}
         bound: set[str] = set()
         for stmt in block:
-            place = self.places[id(stmt)] = Place(self._take())
+            place = self.points_of[id(stmt)] = ProgramPoints(self._take())
             if not isinstance(stmt, (If, While, For)):
                 for operand in operands_of(stmt):
                     if isinstance(operand, Var) and operand.name not in bound:
@@ -190,7 +190,7 @@ class Liveness:
         entry, without those that were already live at its end."""
         opened = [] if opened is None else opened
         for stmt in reversed(block):
-            place = self.place(stmt)
+            place = self.points(stmt)
             if isinstance(stmt, If):
                 self._branch(stmt, place, opened)
             elif isinstance(stmt, (For, While)):
@@ -217,7 +217,7 @@ class Liveness:
         if isinstance(base, Var) and (self._variables or not op.attrs.get("final")):
             self._read(base.name, point, opened)
 
-    def _branch(self, stmt: If, place: Place, opened: list[str]) -> None:
+    def _branch(self, stmt: If, place: ProgramPoints, opened: list[str]) -> None:
         for phi in stmt.phis:
             self._bind(phi.target.name, 2 * place.else_tail + 1)
             self._piece(phi.target.name, 2 * place.tail + 1, 2 * place.tail + 1)
@@ -241,7 +241,7 @@ class Liveness:
                 self._read(value.name, point, inside)
         return inside
 
-    def _loop(self, stmt: For | While, place: Place, opened: list[str]) -> None:
+    def _loop(self, stmt: For | While, place: ProgramPoints, opened: list[str]) -> None:
         after = 2 * place.end + 1
         for target in targets_of(stmt):
             self._bind(target.name, after)
@@ -269,7 +269,7 @@ class Liveness:
             self._piece(stmt.index.name, 2 * place.head + 1, 2 * place.head + 1)
         self._before(stmt, place, opened)
 
-    def _before(self, stmt: For | While, place: Place, opened: list[str]) -> None:
+    def _before(self, stmt: For | While, place: ProgramPoints, opened: list[str]) -> None:
         reads: list[Operand] = [c.init for c in stmt.carried]
         if isinstance(stmt, For):
             reads += [stmt.start, stmt.stop, stmt.step]
@@ -282,14 +282,14 @@ class Liveness:
 def rewrite_reads(block: Block, live: Liveness, f: Callable[[Operand, int], Operand]) -> None:
     """Replace, in place, every operand read in `block` by f(operand, program point of the read)."""
     for stmt in block:
-        place = live.places.get(id(stmt))
+        place = live.points_of.get(id(stmt))
         if place is not None:
             _rewrite(stmt, place, f)
         for inner in blocks_of(stmt):
             rewrite_reads(inner, live, f)
 
 
-def _rewrite(stmt: Stmt, place: Place, f: Callable[[Operand, int], Operand]) -> None:
+def _rewrite(stmt: Stmt, place: ProgramPoints, f: Callable[[Operand, int], Operand]) -> None:
     begin, tail = 2 * place.begin, 2 * place.tail
     if isinstance(stmt, Assign):
         late = stmt.op.name in UPDATES

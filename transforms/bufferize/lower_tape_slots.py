@@ -104,7 +104,7 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     slot, rank = save.slot, len(plan.save_at)
     sizes = (*plan.sizes, *plan.shape)
     rows = list(slot.type.shape) if isinstance(slot.type, Array) else []
-    for axis, *_ in plan.cuts:
+    for axis, *_ in plan.ragged_axes:
         rows[axis] = _dim(plan.shape[axis])
     type_ = Array(slot.type.dtype, (*(_dim(o) for o in plan.sizes), *rows))
     storage = Var(names.fresh(_variable(save)), type_)
@@ -119,15 +119,15 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     def items(first: int) -> tuple[Any, ...]:
         """The index items; `first` is the operand position of the first index or length."""
         rest: list[tuple[Any, ...]] = [("all",)] * len(plan.shape)
-        for k, (axis, *_) in enumerate(plan.cuts):
+        for k, (axis, *_) in enumerate(plan.ragged_axes):
             rest[axis] = ("slice", None, first + rank + k, None)
         return (*(("int", first + i) for i in range(rank)), *rest)
 
     # Positions in the path of a Store are those in the arguments of an `update`.
     step = (("index", items(2)),)
-    at = (*plan.save_at, *(length for _, length, _ in plan.cuts))
+    at = (*plan.save_at, *(length for _, length, _ in plan.ragged_axes))
     _replace(path, Store(storage, save.value, step, at, origin=save.origin))
-    at = (*plan.restore_at, *(length for _, _, length in plan.cuts))
+    at = (*plan.restore_at, *(length for _, _, length in plan.ragged_axes))
     for restore in restores:
         stmt = restore[-1][1]
         assert isinstance(stmt, Assign)

@@ -123,9 +123,9 @@ class _BindingSites:
         self._visit(function.body, ())
 
     def _visit(self, block: Block, loops: tuple[Stmt, ...]) -> None:
-        self.starts[id(block)] = [2 * self.live.place(stmt).begin for stmt in block]
+        self.starts[id(block)] = [2 * self.live.points(stmt).begin for stmt in block]
         for stmt in block:
-            place = self.live.place(stmt)
+            place = self.live.points(stmt)
             for v in targets_of(stmt):
                 self.home[v.name], self.loops[v.name] = block, loops
                 if isinstance(stmt, (For, While)):
@@ -146,7 +146,7 @@ class _BindingSites:
         point = self.live.ranges[w.name][0][0]
         outside = {id(loop) for loop in self.loops.get(v.name, ())}
         loops = [loop for loop in self.loops.get(w.name, ()) if id(loop) not in outside]
-        return min([point, *(self.live.place(loop).begin * 2 + 1 for loop in loops)])
+        return min([point, *(self.live.points(loop).begin * 2 + 1 for loop in loops)])
 
     def holder(self, block: Block, point: int) -> int | None:
         """The index of the statement of `block` that contains `point`."""

@@ -28,11 +28,11 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.op_registry import RULES
-from ..ir.scopes import lasting, names_of, overwritten
+from ..ir.scopes import is_never_overwritten, names_of, overwritten
 from .rematerialize import Rematerializer
 
 
-def respell(function: Function) -> Function:
+def duplicate_temporaries(function: Function) -> Function:
     """The function whose sweep recomputes the cheap temporaries that it reads."""
     first = next((i for i, s in enumerate(function.body) if _sweep(s)), len(function.body))
     primal, sweep = function.body[:first], function.body[first:]
@@ -57,7 +57,7 @@ def respell(function: Function) -> Function:
                 cheap,
                 names,
                 lambda v: v if v.name in named else done.get(v.name),
-                lambda v: lasting(v, views, lost),
+                lambda v: is_never_overwritten(v, views, lost),
             )
             new = maker.rebuild(x)
             if new is not None:

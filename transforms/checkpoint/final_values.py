@@ -170,7 +170,7 @@ class FinalValues:
                 return False
             if not self._has_nonnegative_indices(write):
                 return False
-            if any(map(_possible, self._overlap_constraints(read, write))):
+            if any(map(_is_feasible, self._overlap_constraints(read, write))):
                 return False
         return True
 
@@ -271,12 +271,12 @@ class FinalValues:
                 if dim is None:
                     continue
                 negative = self._at_most(dim, names, Dim.of(least - 1), names)
-                if not negative or _possible([*domain, *negative]):
+                if not negative or _is_feasible([*domain, *negative]):
                     return False
         return True
 
 
-def _possible(bounds: list[Bound]) -> bool:
+def _is_feasible(bounds: list[Bound]) -> bool:
     """True if the constraints are feasible in integers (Bellman and Ford)."""
     names = {n for a, b, _ in bounds for n in (a, b)}
     bounds = bounds + [("", n, 0) for n in names if n and symbol_is_size(n)]

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from ..ir.nodes import Array, Op, Scalar, Type
 from ..ir.op_registry import RULES
 from ..ir.record import field, record
-from .rematerialize import LIMIT, NEVER, cost
+from .rematerialize import INFINITE_COST, MAX_RECOMPUTE_COST, cost
 
 # The assumed value of an unknown size, to compare arrays of different ranks.
 TYPICAL_SIZE = 64
@@ -26,7 +26,7 @@ TYPICAL_SIZE = 64
 # storing them yields shorter code.
 MAX_COST_RATIO = 0.8
 # The largest number of values to search; the search would take too long for more.
-LARGE = 2000
+MAX_VALUES = 2000
 
 _BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "int32": 4, "float32": 4, "complex128": 16}
 
@@ -52,15 +52,15 @@ class Choice:
 def store_cost(type_: Type) -> float:
     """The cost of storing a value, in units of an addition."""
     if not isinstance(type_, (Array, Scalar)):
-        return NEVER
-    return LIMIT * elements(type_) * _BYTES.get(type_.dtype, 8) / 8
+        return INFINITE_COST
+    return MAX_RECOMPUTE_COST * elements(type_) * _BYTES.get(type_.dtype, 8) / 8
 
 
 def compute_cost(op: Op, type_: Type) -> float:
     """The cost of recomputing a value, in units of an addition."""
     one = cost(op)
     slices = op.name == "index" and isinstance(type_, Array) and one <= 1.0
-    if one == NEVER or RULES[op.name].kind in ("view", "query") or slices:
+    if one == INFINITE_COST or RULES[op.name].kind in ("view", "query") or slices:
         return one
     return one * elements(type_)
 
@@ -78,13 +78,13 @@ def choose(needed: Iterable[str], values: dict[str, Value]) -> Choice | None:
     """The cheapest choice that provides all needed values.  None if it is hardly cheaper than the
     default: to store each needed value that is not cheaper to recompute from available ones."""
     needed = list(needed)
-    if len(values) > LARGE:
+    if len(values) > MAX_VALUES:
         return None
     default = sum(
         min(values[n].store, _recompute_cost(n, values, set(needed) - {n})) for n in needed
     )
     flow, reached = _minimum_cut(needed, values)
-    if flow == NEVER or flow > MAX_COST_RATIO * default:
+    if flow == INFINITE_COST or flow > MAX_COST_RATIO * default:
         return None
     computed = {n for n in values if ("in", n) in reached}
     stored = {n for n in values if ("out", n) in reached} - computed
@@ -101,8 +101,8 @@ def _recompute_cost(name: str, values: dict[str, Value], others: set[str]) -> fl
         new = [o for o in value.operands if o in values and o not in seen and o not in others]
         seen.update(new)
         todo += new
-        if total >= NEVER:
-            return NEVER
+        if total >= INFINITE_COST:
+            return INFINITE_COST
     return total
 
 
@@ -120,13 +120,13 @@ def _minimum_cut(needed: list[str], values: dict[str, Value]) -> tuple[float, se
         residual.setdefault(b, {}).setdefault(a, 0.0)
 
     for name in needed:
-        edge(_START, ("out", name), NEVER)
+        edge(_START, ("out", name), INFINITE_COST)
     for name, value in values.items():
         edge(("out", name), ("in", name), value.store)
         edge(("in", name), _END, value.compute)
         for operand in value.operands:
             if operand in values:
-                edge(("in", name), ("out", operand), NEVER)
+                edge(("in", name), ("out", operand), INFINITE_COST)
     total = 0.0
     while True:
         came_from = _augmenting_path(residual)
@@ -137,8 +137,8 @@ def _minimum_cut(needed: list[str], values: dict[str, Value]) -> tuple[float, se
             path.append(came_from[path[-1]])
         steps = list(zip(path[1:], path))
         flow = min(residual[a][b] for a, b in steps)
-        if flow == NEVER:
-            return NEVER, set()
+        if flow == INFINITE_COST:
+            return INFINITE_COST, set()
         for a, b in steps:
             residual[a][b] -= flow
             residual[b][a] += flow

@@ -47,20 +47,20 @@ from ..ir.nodes import (
     substitute,
     walk,
 )
-from ..ir.scopes import Scope, Scopes, dims_of, lasting, names_of, overwritten
+from ..ir.scopes import Scope, Scopes, dims_of, is_never_overwritten, names_of, overwritten
 from ..ir.symbolic_dims import Atom, Dim, Facts
 from ..simplify.dce import eliminate_dead_code
-from .duplicate_temporaries import respell
+from .duplicate_temporaries import duplicate_temporaries
 from .final_values import FinalValues
 from .min_cut import Choice
 from .remat_policy import RematPolicy
-from .rematerialize import NEVER, Rematerializer
+from .rematerialize import INFINITE_COST, Rematerializer
 from .save_list_length import save_list_lengths
 from .slot_pair import Pair
 from .tape_arrays import DensePlanner, SlotPlan, position
 
 
-def save(module: Module, facts: Facts | None = None) -> Module:
+def plan_tape(module: Module, facts: Facts | None = None) -> Module:
     """The module with the tape of each function planned."""
 
     def plan(function: Function, known: Facts | None) -> Function:
@@ -130,7 +130,7 @@ class TapePlanner:
                 "recomputed": self.recomputed,
             },
         )
-        return respell(eliminate_dead_code(done))
+        return duplicate_temporaries(eliminate_dead_code(done))
 
     def rebuild(self, block: Block) -> Block:
         """A block with the pending edits applied."""
@@ -219,8 +219,8 @@ class TapePlanner:
             available = self.restored(x, pair) or self.rematerialised_before(x, pair)
             return available or self.induction_value(x, pair, lookup, maker.block)
 
-        def twin(x: Var, axis: int) -> tuple[Var, int] | None:
-            return self.twin(dims_of(x)[axis], x.user, pair.restore)
+        def axis_of_size(x: Var, axis: int) -> tuple[Var, int] | None:
+            return self.axis_of_size(dims_of(x)[axis], x.user, pair.restore)
 
         definitions = self.definitions
         if instead is not None:
@@ -229,12 +229,14 @@ class TapePlanner:
         def final(x: Var) -> Op | None:
             return self.final(x, pair)
 
-        maker = Rematerializer(definitions, self.names, lookup, self.lasting, twin, final)
+        maker = Rematerializer(
+            definitions, self.names, lookup, self.is_never_overwritten, axis_of_size, final
+        )
         choice = self.chosen.get(pair.slot.name)
         if choice is not None and instead is None:
             if pair.value.name in choice.stored:
                 return False
-            maker.allowed, maker.limit = choice.computed, NEVER
+            maker.allowed, maker.limit = choice.computed, INFINITE_COST
         target = pair.restore.target
         induction = indices.get(pair.value.name)
         induction = induction or self.induction_value(pair.value, pair, lookup, maker.block)
@@ -320,9 +322,9 @@ class TapePlanner:
             todo += new
         return True
 
-    def lasting(self, x: Var) -> bool:
+    def is_never_overwritten(self, x: Var) -> bool:
         """True if the buffer of `x` is never overwritten."""
-        return lasting(x, self.definitions, self.overwritten)
+        return is_never_overwritten(x, self.definitions, self.overwritten)
 
     # ---- scope
 
@@ -349,7 +351,7 @@ class TapePlanner:
         self.replacement[id(pair.save)] = self.replacement[id(pair.restore)] = []
         return True
 
-    def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
+    def axis_of_size(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
         """An array in scope at a statement, and its axis of size `dim`.  Preferred, in this order:
         an array that is never overwritten, one named `user`, one with a user's name, the latest
         definition."""

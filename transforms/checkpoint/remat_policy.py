@@ -11,8 +11,8 @@ from ..ir.builder import slot_for
 from ..ir.nodes import Assign, For, Op, Save, Scalar, Var
 from ..ir.op_registry import RULES
 from ..ir.scopes import Scope
-from .min_cut import LARGE, Choice, Value, choose, compute_cost, elements, store_cost
-from .rematerialize import NEVER
+from .min_cut import MAX_VALUES, Choice, Value, choose, compute_cost, elements, store_cost
+from .rematerialize import INFINITE_COST
 from .slot_pair import Pair, Planner
 
 
@@ -48,7 +48,7 @@ class RematPolicy:
 
         def free(x: Var) -> bool:
             if pair.common.inside(self.saver.scopes.home[x.name]):
-                return isinstance(x.type, Scalar) or self.saver.lasting(x)
+                return isinstance(x.type, Scalar) or self.saver.is_never_overwritten(x)
             if x.name in indices:
                 return True
             if x.name in needed or self.is_read(x):
@@ -68,11 +68,13 @@ class RematPolicy:
             op = self.saver.definitions.get(x.name)
             here = x.name in needed or self.saver.scopes.home[x.name] is pair.save_scope
             stored = here and not (op is not None and self.is_view(op, x, pair.save_scope))
-            value = out[x.name] = Value(store_cost(x.type) if stored else NEVER, NEVER)
-            if op is not None and len(out) <= LARGE:
+            value = out[x.name] = Value(
+                store_cost(x.type) if stored else INFINITE_COST, INFINITE_COST
+            )
+            if op is not None and len(out) <= MAX_VALUES:
                 value.compute = compute_cost(op, x.type)
                 operands = [a for a in op.args if isinstance(a, Var)]
-                if value.compute < NEVER and op.name != "shape":
+                if value.compute < INFINITE_COST and op.name != "shape":
                     value.operands = [a.name for a in operands]
                     todo += operands
         return out

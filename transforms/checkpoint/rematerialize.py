@@ -18,9 +18,9 @@ from ..ir.op_registry import RULES
 from ..ir.record import field, record, replace
 
 # Values that cost more than this in total are stored.  The unit is one addition.
-LIMIT = 12.0
+MAX_RECOMPUTE_COST = 12.0
 # The cost of what cannot be recomputed or stored.
-NEVER = float("inf")
+INFINITE_COST = float("inf")
 
 _CHEAP = frozenset(
     "add subtract multiply negative positive absolute fabs square maximum minimum sign cast copy "
@@ -37,9 +37,9 @@ def cost(op: Op) -> float:
     """The cost of recomputing an operation, per element."""
     rule = RULES[op.name]
     if rule.kind == "query":
-        return NEVER if op.name == "restore" else 0.0
+        return INFINITE_COST if op.name == "restore" else 0.0
     if rule.kind in ("view", "create"):
-        return NEVER if op.name == "undef" else 1.0
+        return INFINITE_COST if op.name == "undef" else 1.0
     if op.name == "index":
         gathers = any(item[0] in ("array", "mask") for item in op.attrs["items"])
         return 4.0 if gathers else 1.0
@@ -48,7 +48,7 @@ def cost(op: Op) -> float:
     if op.name == "roll":
         return 2.0
     if rule.kind != "elementwise":
-        return NEVER
+        return INFINITE_COST
     if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):
         return 2.0
     return 1.0 if op.name in _CHEAP else 4.0 if op.name in _MODERATE else 16.0
@@ -60,19 +60,19 @@ class Rematerializer:
 
     `lookup` yields the operand of a value at the new point, or None.  Values without one are
     computed from `definitions`, for a total cost of at most `limit`, and only if they are in
-    `allowed` (None: all).  `lasting` is true for arrays that are never overwritten.  `final`
-    yields an operation that reads an array element after the loops, for an array that is not
-    available in its earlier version.  `twin` yields an array with an axis of the size of the
-    given one.  `safe` permits only operations that cannot fail.  The statements are appended to
-    `block`; `done` maps rematerialised names to operands, and `spent` is the cost so far."""
+    `allowed` (None: all).  `is_never_overwritten` is true for arrays that are never overwritten.
+    `final` yields an operation that reads an array element after the loops, for an array that is
+    not available in its earlier version.  `axis_of_size` yields an array with an axis of the size
+    of the given one.  `safe` permits only operations that cannot fail.  The statements are appended
+    to `block`; `done` maps rematerialised names to operands, and `spent` is the cost so far."""
 
     definitions: dict[str, Op]
     names: NameSupply
     lookup: Callable[[Var], Operand | None]
-    lasting: Callable[[Var], bool]
-    twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
+    is_never_overwritten: Callable[[Var], bool]
+    axis_of_size: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
     final: Callable[[Var], Op | None] = lambda x: None
-    limit: float = LIMIT
+    limit: float = MAX_RECOMPUTE_COST
     allowed: frozenset[str] | None = None
     safe: bool = False
     block: Block = field(default_factory=list)
@@ -96,7 +96,7 @@ class Rematerializer:
         if op.name == "index" and isinstance(op.args[0], Var) and self.lookup(op.args[0]) is None:
             op = self.final(x) or op
         if op.name == "shape" and isinstance(op.args[0], Var):
-            found = self.twin(op.args[0], op.attrs["axis"])
+            found = self.axis_of_size(op.args[0], op.attrs["axis"])
             if self.lookup(op.args[0]) is None and found is not None:
                 op = Op("shape", (found[0],), {"axis": found[1]})
                 return self._emit(x, op, op.args, target)
@@ -120,6 +120,6 @@ class Rematerializer:
             return self.rebuild(x)
         found = self.rebuild(x)
         # An array or list that is overwritten later would need a copy.
-        if isinstance(found, Var) and not self.lasting(found):
+        if isinstance(found, Var) and not self.is_never_overwritten(found):
             return None
         return found

@@ -29,7 +29,7 @@ class SlotPlan:
     loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at index
     `save_at`, `restore` reads at index `restore_at`: one int operand per loop, in scope at the
     statement.  A value whose length along an axis varies between iterations occupies a prefix of
-    the row: `cuts` has the axis and the lengths at the `Save` and at the `restore`.
+    the row: `ragged_axes` has the axis and the lengths at the `Save` and at the `restore`.
 
     "stack": last in, first out; `sizes`, `shape` and the indices are empty.
 
@@ -44,16 +44,18 @@ class SlotPlan:
     shape: tuple[Operand, ...] = ()
     save_at: tuple[Operand, ...] = ()
     restore_at: tuple[Operand, ...] = ()
-    cuts: tuple[tuple[int, Operand, Operand], ...] = ()
+    ragged_axes: tuple[tuple[int, Operand, Operand], ...] = ()
 
     def operands(self) -> tuple[Operand, ...]:
-        lengths = (n for _, *both in self.cuts for n in both)
+        lengths = (n for _, *both in self.ragged_axes for n in both)
         return (*self.sizes, *self.shape, *self.save_at, *self.restore_at, *lengths)
 
     def substitute(self, f: Callable[[Operand], Operand]) -> SlotPlan:
         fields = ("sizes", "shape", "save_at", "restore_at")
         new = {k: tuple(map(f, getattr(self, k))) for k in fields}
-        return replace(self, **new, cuts=tuple((axis, f(a), f(b)) for axis, a, b in self.cuts))
+        return replace(
+            self, **new, ragged_axes=tuple((axis, f(a), f(b)) for axis, a, b in self.ragged_axes)
+        )
 
 
 class DensePlanner:
@@ -179,10 +181,10 @@ class DensePlanner:
             return self.cut_by_indices(b, pair, axis, dim, there, blocks)
         whole, start, stop, step = atom.parts
         assert whole is not None
-        twin = self.saver.twin(whole, "", pair.restore)
-        if twin is None or not (step is None or step == Dim.of(1)):
+        same_size = self.saver.axis_of_size(whole, "", pair.restore)
+        if same_size is None or not (step is None or step == Dim.of(1)):
             return None
-        array, of = twin
+        array, of = same_size
         with b.into(blocks[0]):
             length = b.emit("shape", pair.save.value, axis=axis).operand
         with b.into(blocks[1]):
@@ -211,7 +213,7 @@ class DensePlanner:
         blocks: tuple[Block, Block],
     ) -> tuple[Dim, Operand, Operand] | None:
         """As `cut`, for a length that is a function of loop indices."""
-        whole = self.saver.facts.greatest(dim)
+        whole = self.saver.facts.maximum(dim)
         if whole is None or whole == self.saver.facts.canonical(dim):
             return None
         with b.into(blocks[0]):
@@ -248,7 +250,7 @@ class DensePlanner:
         """A size for the allocation, clamped to 0 where it could be negative.  The array is
         allocated even if no iteration computes the value."""
         n = self.size(b, dim, first)
-        if n is None or dim.is_size or self.saver.twin(dim, "", first) is not None:
+        if n is None or dim.is_size or self.saver.axis_of_size(dim, "", first) is not None:
             return n
         return b.emit("maximum", n, int_const(0)).operand
 
@@ -263,9 +265,9 @@ class DensePlanner:
             if value is not None and self.saver.facts.canonical(value) == dim:
                 if self.saver.precedes(v.name, first):
                     return v
-        twin = self.saver.twin(dim, "", first)
-        if twin is not None:
-            return b.emit("shape", twin[0], axis=twin[1]).operand
+        same_size = self.saver.axis_of_size(dim, "", first)
+        if same_size is not None:
+            return b.emit("shape", same_size[0], axis=same_size[1]).operand
         symbol = next(iter(dim.terms))[0][0]
         if dim == Dim.of(symbol):
             return self.atom_size(b, symbol, first) if isinstance(symbol, Atom) else None

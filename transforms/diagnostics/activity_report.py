@@ -32,7 +32,7 @@ from ..ir.record import record, replace
 
 
 @record(frozen=True)
-class Place:
+class SourceLocation:
     """The source location of a user's statement: its file and line, its text, and the inlined
     function that contains it (empty for the user's own function)."""
 
@@ -51,7 +51,7 @@ class ActiveVariable:
     the inlined function that it is local to."""
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[SourceLocation, ...]
     inside: str = ""
 
 
@@ -79,13 +79,13 @@ def in_user_code(origin: Origin) -> Origin:
     )
 
 
-def location_of(origin: Origin | None) -> Place | None:
+def location_of(origin: Origin | None) -> SourceLocation | None:
     if origin is None:
         return None
     origin = in_user_code(origin)
     span = origin.stmt
     text = " ".join(linecache.getline(span.file, span.line).split())
-    return Place(span.file, span.line, text, origin.frame[-1] if origin.frame else "")
+    return SourceLocation(span.file, span.line, text, origin.frame[-1] if origin.frame else "")
 
 
 def text_of(origin: Origin) -> str:
@@ -106,7 +106,7 @@ def active_variables(
 ) -> list[ActiveVariable]:
     """The user's variables with adjoints, in order of appearance."""
     active = activity(function, wrt, results)
-    found: dict[tuple[str, str], dict[Place, None]] = {}
+    found: dict[tuple[str, str], dict[SourceLocation, None]] = {}
     for stmt in walk(function.body):
         place = location_of(stmt.origin)
         # Phis of a loop or branch are skipped: the variable is assigned inside it.

@@ -35,7 +35,7 @@ from ..ir.nodes import (
     While,
 )
 from ..rules import RULES
-from ..rules.random_draws import run
+from ..rules.random_draws import evaluate_draw
 
 
 def evaluate(program: Module | Function, *args: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -107,7 +107,7 @@ class Run:
             rng = None if stmt.rng is None else self.read(stmt.rng)
             size = None if stmt.size is None else tuple(self.read(s) for s in stmt.size)
             dtype = stmt.targets[0].type.dtype if stmt.targets else ""
-            drawn = run(rng, stmt.method, [self.read(a) for a in stmt.args], size, dtype)
+            drawn = evaluate_draw(rng, stmt.method, [self.read(a) for a in stmt.args], size, dtype)
             for target in stmt.targets:
                 self.bind(target, drawn)
         elif isinstance(stmt, Save):

@@ -89,7 +89,7 @@ class Bad:
     inf: NonFiniteOrigin | None = None
 
 
-def birth_of(module: Module, args: Sequence[Any], result: int) -> NonFiniteOrigin | None:
+def origin_of_nonfinite(module: Module, args: Sequence[Any], result: int) -> NonFiniteOrigin | None:
     """The birth of the NaN or inf in the given result of a module in value form."""
     tracer = _Tracer(module.functions, _texts(module))
     main = module.main

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bufferize.bufferize import storage
+from ..bufferize.bufferize import bufferize
 from ..checkpoint.tape_arrays import SlotPlan
 from ..ir.nodes import (
     Array,
@@ -36,7 +36,7 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Atom, Dim, Facts, floordiv
-from .activity_report import Place, location_of, text_of
+from .activity_report import SourceLocation, location_of, text_of
 
 # The largest trip count of a loop whose iterations are enumerated.
 MAX_ENUMERATED_ITERATIONS = 100_000
@@ -55,7 +55,7 @@ class Size:
 class Loop:
     """A user's loop; `trips` is None if the trip count is known only at run time."""
 
-    place: Place | None
+    place: SourceLocation | None
     trips: Size | None
 
 
@@ -67,7 +67,7 @@ class Saved:
 
     name: str
     kind: str
-    place: Place | None
+    place: SourceLocation | None
     expression: str
     loops: tuple[Loop, ...]
     per_iteration: Size | None
@@ -80,7 +80,7 @@ class Recomputed:
     """A value recomputed in the sweep.  `why` is "cheap", "checkpoint" or "call"."""
 
     name: str
-    place: Place | None
+    place: SourceLocation | None
     expression: str
     why: str
 
@@ -257,7 +257,7 @@ def _is_sum(text: str) -> bool:
 def copies(module: Module, sizes: Sizes) -> list[Saved]:
     """The versions of arrays that are copied because the sweep reads them after they are
     overwritten, in a module after tape planning."""
-    function = storage(module).main
+    function = bufferize(module).main
     kept = set(function.notes.get("kept", ())) - set(function.notes.get("slot_variables", ()))
     found = []
     for stmt, around in _nested(function.body, ()):

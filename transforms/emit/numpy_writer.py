@@ -66,16 +66,25 @@ def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
     body = [line for lines in written for line in lines][:-2]
     text = "\n".join(body)
     helpers = [h for h in HELPERS if f"{h}(" in text]
+    modules = _modules_in(text)
     lines = ["import numpy as np"]
-    if "math." in text:
+    if "math" in modules:
         lines[:0] = ["import math", ""]
-    if re.search(r"\bspecial\.", text):
+    if "special" in modules:
         lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
     lines += ["", "", *body]
     places = {i: line.place for i, line in enumerate(lines, 1) if isinstance(line, Line)}
     return "\n".join(lines) + "\n", places
+
+
+def _modules_in(text: str) -> set[str]:
+    """Which of the modules `math` and `special` the code uses, comments and strings aside."""
+    if not re.search(r"\b(math|special)\.", text):  # parsing is slower
+        return set()
+    holders = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Attribute))
+    return {n.id for n in holders if isinstance(n, ast.Name)} & {"math", "special"}
 
 
 def write_function(function: Function) -> str:

@@ -13,7 +13,7 @@ import ast
 import builtins
 from collections.abc import Iterable
 
-from ..bufferize.alias_analysis import buffered
+from ..bufferize.alias_analysis import is_reference
 from ..frontend.source import Source, imported_as
 from ..ir.nodes import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from ..ir.record import field, record
@@ -186,7 +186,7 @@ def says_the_same(
         # A name that the emitted function uses for nothing else may be bound at will.
         if name not in unit.named and name in variables:
             return False
-    if any(buffered(unit.targets[n]) for n in names.augmented - in_place if n in unit.targets):
+    if any(is_reference(unit.targets[n]) for n in names.augmented - in_place if n in unit.targets):
         return False
     if names.mutated | in_place != unit.written:
         return False

@@ -3,9 +3,9 @@ overloaded operators and NumPy functions, so that rules are written as plain Num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -141,7 +141,7 @@ class Builder:
     # ---- blocks
 
     @contextmanager
-    def into(self, block: Block) -> Iterator[Block]:
+    def into(self, block: Block) -> Generator[Block]:
         """A context in which the builder appends to another block."""
         saved, self.block = self.block, block
         self.around.append(saved)
@@ -152,7 +152,7 @@ class Builder:
             self.around.pop()
 
     @contextmanager
-    def at(self, origin: Origin | None) -> Iterator[None]:
+    def at(self, origin: Origin | None) -> Generator[None]:
         """A context in which new statements have the given origin."""
         saved, self.origin = self.origin, origin
         try:
@@ -221,15 +221,16 @@ _RECORD_OPS = ("field", "index", "shape", "undef", "copy", "literal")
 
 def const(value: Any) -> Const:
     """A constant operand.  Python numbers are weak; NumPy scalars keep their dtype."""
-    if isinstance(value, (bool, np.bool_)):
-        return Const(bool(value), Scalar("bool", weak=isinstance(value, bool)))
-    if isinstance(value, np.generic):
-        if value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
+    if isinstance(value, bool):
+        return Const(value, Scalar("bool", weak=True))
+    if _is_numpy_scalar(value):
+        dtype = value.dtype
+        if dtype.itemsize > (16 if dtype.kind == "c" else 8):
             raise UnsupportedError(
-                f"np.longdouble ({value.dtype}) is not supported", advice="use np.float64"
+                f"np.longdouble ({dtype}) is not supported", advice="use np.float64"
             )
-        known = Dim.of(int(value)) if value.dtype.kind in "iu" else None
-        return Const(value.item(), Scalar(value.dtype.name, value=known))
+        known = Dim.of(value.item()) if dtype.kind in "iu" else None
+        return Const(value.item(), Scalar(dtype.name, value=known))
     if isinstance(value, int):
         return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
     if isinstance(value, float):
@@ -237,6 +238,24 @@ def const(value: Any) -> Const:
     if isinstance(value, complex):
         return Const(value, Scalar("complex128", weak=True))
     raise S2STypeError(f"a number was expected here, not {type(value).__name__}")
+
+
+if TYPE_CHECKING:
+    # The names of dtypes have no type in NumPy's stubs for Python 3.10.
+
+    class _Dtype(Protocol):
+        name: str
+        kind: str
+        itemsize: int
+
+    class _NumpyScalar(Protocol):
+        dtype: _Dtype
+
+        def item(self) -> Any: ...
+
+
+def _is_numpy_scalar(value: Any) -> TypeGuard[_NumpyScalar]:
+    return isinstance(value, np.generic)
 
 
 BINARY = {
@@ -252,6 +271,10 @@ _COMPARE = {
 
 
 if TYPE_CHECKING:
+
+    class _Ufunc(Protocol):
+        @property
+        def __name__(self) -> str: ...
 
     def _operator(self: Sym, other: Any) -> Any: ...
 
@@ -283,7 +306,7 @@ class Sym:
     @property
     def shape(self) -> tuple[Sym, ...]:
         """The sizes of the axes, as operands."""
-        sizes = []
+        sizes: list[Sym] = []
         for axis, dim in enumerate(self.type.shape):
             size = self.b.dim_value(dim, (self, axis))
             assert size is not None
@@ -316,7 +339,7 @@ class Sym:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Sym:
+    def __array_ufunc__(self, ufunc: _Ufunc, method: str, *inputs: Any, **kwargs: Any) -> Sym:
         if method != "__call__" or kwargs:
             return NotImplemented
         return self.b.emit(ufunc.__name__, *inputs)

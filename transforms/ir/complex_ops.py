@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeGuard
 
 from .errors import UnsupportedError
 from .nodes import is_complex
@@ -65,8 +66,12 @@ def refuse(name: str) -> NoReturn:
     )
 
 
+def _is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, (list, tuple))
+
+
 def _holds_complex(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
+    if _is_sequence(value):
         return any(map(_holds_complex, value))
     type_ = getattr(value, "type", None)
     return isinstance(value, complex) if type_ is None else is_complex(type_)

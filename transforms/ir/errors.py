@@ -38,7 +38,7 @@ class S2SError(Exception):
         return copyreg.__newobj__, (type(self),), {**vars(self), "args": self.args}  # type: ignore[attr-defined]
 
     def _text(self) -> str:
-        parts = []
+        parts: list[str] = []
         if self.span:
             parts.append(f"{self.span.file}:{self.span.line}:{self.span.col + 1}: {self.message}")
         else:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class lazy(Generic[T]):
+class lazy_property(Generic[T]):
     """A property that is computed at the first access and stored in the object's dictionary."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -28,16 +28,16 @@ class lazy(Generic[T]):
         self.name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+    def __get__(self, instance: None, owner: type) -> lazy_property[T]: ...
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object | None, owner: type) -> lazy_property[T] | T:
         if instance is None:
             return self
         return vars(instance).setdefault(self.name, self.compute(instance))
 
 
-class once(Generic[P, T]):
+class memoize(Generic[P, T]):
     """A memoised function.  `kept` maps arguments, which are positional and hashable, to
     results."""
 

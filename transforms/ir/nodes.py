@@ -40,7 +40,7 @@ block that holds the statement; loop phis and the loop index belong to the body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from .record import field, record, replace
 from .symbolic_dims import Dim
@@ -227,6 +227,7 @@ def zero_sign(value: Any) -> str:
 
 
 Operand = Var | Const
+MessagePart: TypeAlias = "Operand | str | tuple[MessagePart, ...]"
 
 
 # ---------------------------------------------------------------- statements
@@ -238,7 +239,7 @@ class Op:
 
     name: str
     args: tuple[Operand, ...] = ()
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @record
@@ -284,7 +285,7 @@ class Custom:
 
     The derivative with respect to `inputs` is the one given here, regardless of how the values
     are computed.  `pullback` is a function of `captured` and of one adjoint per target; it
-    yields one adjoint per input.  After the last differentiation, `settle` in
+    yields one adjoint per input.  After the last differentiation, `erase_custom_derivatives` in
     `autodiff/custom_derivative.py` replaces the statement with its values."""
 
     targets: list[Var]
@@ -324,7 +325,7 @@ class If:
     cond: Operand
     then: Block
     orelse: Block
-    phis: list[Phi] = field(default_factory=list)
+    phis: list[Phi] = field(default_factory=list[Phi])
     origin: Origin | None = None
 
 
@@ -364,7 +365,7 @@ class For:
     stop: Operand
     step: Operand
     body: Block
-    carried: list[Carried] = field(default_factory=list)
+    carried: list[Carried] = field(default_factory=list[Carried])
     until: Operand | None = None
     count: Operand | None = None
     reverse: bool = False
@@ -384,7 +385,7 @@ class While:
     test: Block
     cond: Operand
     body: Block
-    carried: list[Carried] = field(default_factory=list)
+    carried: list[Carried] = field(default_factory=list[Carried])
     until: Operand | None = None
     trips: Var | None = None
     label: str = ""
@@ -453,9 +454,9 @@ class Function:
     params: list[Var]
     body: Block
     results: list[Operand]
-    effects: list[tuple[Var, Operand]] = field(default_factory=list)
+    effects: list[tuple[Var, Operand]] = field(default_factory=list[tuple[Var, Operand]])
     source: Any = None
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @record
@@ -571,12 +572,13 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
         yield stmt.array
         yield stmt.value
         yield from stmt.operands
-    elif isinstance(stmt, Push):
+    else:
+        assert isinstance(stmt, Push)
         yield stmt.stack
         yield stmt.value
 
 
-def _operands_in(parts: tuple[Any, ...]) -> Iterator[Operand]:
+def _operands_in(parts: tuple[MessagePart, ...]) -> Iterator[Operand]:
     for part in parts:
         if isinstance(part, tuple):
             yield from _operands_in(part)
@@ -670,14 +672,15 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
         assert isinstance(array, Var)
         operands = tuple(f(o) for o in stmt.operands)
         return replace(stmt, array=array, value=f(stmt.value), operands=operands)
-    if isinstance(stmt, Push):
-        stack = f(stmt.stack)
-        assert isinstance(stack, Var)
-        return replace(stmt, stack=stack, value=f(stmt.value))
-    raise AssertionError(stmt)
+    assert isinstance(stmt, Push), stmt
+    stack = f(stmt.stack)
+    assert isinstance(stack, Var)
+    return replace(stmt, stack=stack, value=f(stmt.value))
 
 
-def _substitute_parts(parts: tuple[Any, ...], f: Callable[[Operand], Operand]) -> tuple[Any, ...]:
+def _substitute_parts(
+    parts: tuple[MessagePart, ...], f: Callable[[Operand], Operand]
+) -> tuple[MessagePart, ...]:
     return tuple(
         _substitute_parts(p, f)
         if isinstance(p, tuple)

@@ -20,7 +20,8 @@ class Rule:
     """The semantics of one operation.
 
     infer(b, types, attrs, operands) -> Type
-        The type of the result.  `b` is the Builder, for dims and checks.
+        The type of the result; None is an error of the rule.  `b` is the Builder, for dims and
+        checks.
     evaluate(*values, **attrs)
         A reference implementation in NumPy, for tests and constant folding.
     text(args, attrs, types) -> (str, int)
@@ -43,7 +44,7 @@ class Rule:
 
     name: str
     kind: str
-    infer: Callable[..., Type]
+    infer: Callable[..., Type | None]
     evaluate: Callable[..., Any] | None = None
     text: Callable[..., tuple[str, int]] | None = None
     partials: Callable[..., Any] | None = None
@@ -63,7 +64,7 @@ class Accumulate:
     Positions in `path` index the arguments of `update_add`: the first operand is 2.
 
     A path of one step ("list", p) is element `p` of a list: it is replaced by its sum with
-    `value` (`list_set` in `list_zeros_like(x)`).  `accumulate` in `rules/internal/update.py`
+    `value` (`list_set` in `list_zeros_like(x)`).  `add_contribution` in `rules/internal/update.py`
     emits either."""
 
     value: Any

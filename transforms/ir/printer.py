@@ -36,11 +36,11 @@ from .nodes import (
 _SHORT = {"float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int32": "i4"}
 
 
-def show(program: Module | Function, types: bool = True) -> str:
+def print_ir(program: Module | Function, types: bool = True) -> str:
     """The text of a program, one line per statement.  `types` adds the type of each parameter
     and target.  In a module, callees come before the entry."""
     if isinstance(program, Module):
-        return "\n\n".join(show(f, types) for f in reversed(program.functions.values()))
+        return "\n\n".join(print_ir(f, types) for f in reversed(program.functions.values()))
     function = program
     w = _Printer(types)
     params = ", ".join(w.target(p) for p in function.params)
@@ -98,7 +98,7 @@ def _subscript(items: Any, args: Any) -> str:
     def at(position: int | None) -> str:
         return "" if position is None else operand(args[position])
 
-    parts = []
+    parts: list[str] = []
     for kind, *positions in items:
         if kind == "slice":
             start, stop, step = map(at, positions)

@@ -53,7 +53,7 @@ class Scope:
     def loops(self, below: Scope | None = None) -> list[For | While]:
         """The loops that enclose this scope, outermost first; those around `below` and its own
         loop are excluded."""
-        found = []
+        found: list[For | While] = []
         for scope in self.chain():
             if scope is below:
                 break
@@ -184,7 +184,7 @@ def overwritten(function: Function) -> set[str]:
     return found - {p.name for p in function.params if p.name not in written}
 
 
-def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
+def is_never_overwritten(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
     """True if an array, and every array that it is a view of, is never overwritten.  `lost` are
     the arrays that may be (`overwritten`)."""
     while x.name not in lost:

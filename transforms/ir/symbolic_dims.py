@@ -12,7 +12,7 @@ An expression that is not a polynomial is an `Atom`: a symbol for an expression 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .record import field, record
 
@@ -62,14 +62,15 @@ class Dim:
     @property
     def symbols(self) -> set[str]:
         """The plain symbols this dim depends on, including those in the operands of its atoms."""
-        return {s for s in self._occurring if not isinstance(s, Atom)}
+        return {s for s in self.occurring if not isinstance(s, Atom)}
 
     @property
-    def _occurring(self) -> set[str]:
+    def occurring(self) -> set[str]:
+        """All symbols this dim depends on: its atoms, and the symbols in their operands."""
         found = {s for monomial, _ in self.terms for s in monomial}
         for atom in [s for s in found if isinstance(s, Atom)]:
             for part in atom.parts:
-                found |= part._occurring if part is not None else set()
+                found |= part.occurring if part is not None else set()
         return found
 
     @property
@@ -118,7 +119,7 @@ class Dim:
         symbol = self.symbol
         if symbol is not None:  # fast path: the most common case
             return Dim.of(values[symbol]) if symbol in values else self
-        if not (self._occurring & values.keys()):
+        if not (self.occurring & values.keys()):
             return self
         out = Dim.of(self.const)
         for monomial, k in self.terms:
@@ -130,7 +131,7 @@ class Dim:
         return out
 
     def __str__(self) -> str:
-        parts = []
+        parts: list[str] = []
         for monomial, k in self.terms:
             text = "*".join(monomial)
             parts.append(text if k == 1 else f"-{text}" if k == -1 else f"{k}*{text}")
@@ -276,21 +277,22 @@ def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) ->
     if not facts.bounds.keys() & (start.symbols | stop.symbols):
         return None
     conditions = [start, stop - start, n - stop]
-    return stop - start if facts.all_hold(conditions) else None
-
-
-_REBUILD = {
-    "max0": max0,
-    "floordiv": floordiv,
-    "remainder": remainder,
-    "len": slice_length,
-    "count": lambda mask: mask_count(mask),
-}
+    return stop - start if facts.guard_nonnegative(conditions) else None
 
 
 def mask_count(mask: Dim) -> Dim:
     """The number of true elements of a boolean mask; `mask` is the symbol of its value."""
     return Atom.make(f"count_nonzero({mask})", "count", mask)
+
+
+# By `Atom.op`: the function that makes the dim of its parts.
+_REBUILD: dict[str, Callable[..., Dim]] = {
+    "max0": max0,
+    "floordiv": floordiv,
+    "remainder": remainder,
+    "len": slice_length,
+    "count": mask_count,
+}
 
 
 @record(frozen=True)
@@ -334,11 +336,11 @@ class Facts:
     work and to decide whether a size is -1."""
 
     sizes: dict[str, int] | None = None
-    guards: list[Guard] = field(default_factory=list)
-    equals: dict[str, Dim] = field(default_factory=dict)
-    ints: dict[str, int] = field(default_factory=dict)
+    guards: list[Guard] = field(default_factory=list[Guard])
+    equals: dict[str, Dim] = field(default_factory=dict[str, Dim])
+    ints: dict[str, int] = field(default_factory=dict[str, int])
     # By loop index: its minimum and maximum.
-    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict)
+    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict[str, tuple[Dim, Dim]])
 
     def snapshot(self) -> Snapshot:
         return list(self.guards), dict(self.equals), dict(self.bounds)
@@ -392,7 +394,7 @@ class Facts:
             return "right1"
         return "mismatch"
 
-    def agree(self, left: Dim, right: Dim) -> bool:
+    def guard_equal(self, left: Dim, right: Dim) -> bool:
         """True if two sizes are provably equal, or if the actual sizes are equal; the latter
         adds a guard."""
         left, right = self.canonical(left), self.canonical(right)
@@ -404,14 +406,14 @@ class Facts:
         self._add_guard(Guard("equal", left, right))
         return True
 
-    def all_hold(self, dims: list[Dim]) -> bool:
+    def guard_nonnegative(self, dims: list[Dim]) -> bool:
         """True if all dims are nonnegative for all values of the loop indices: provably, or for
         the actual sizes, which adds guards."""
         new: list[Guard] = []
         for dim in map(self._minimum, dims):
             if dim is None:
                 return False
-            if self.not_negative(dim):
+            if self.is_nonnegative(dim):
                 continue
             size = self._size(dim)
             if size is None or size < 0:
@@ -421,7 +423,7 @@ class Facts:
         self.guards += [g for g in new if g not in self.guards]
         return True
 
-    def not_negative(self, dim: Dim) -> bool:
+    def is_nonnegative(self, dim: Dim) -> bool:
         """True if the dim is provably nonnegative, from its terms or from a guard."""
         return is_sum_of_sizes(dim) or any(
             g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
@@ -433,7 +435,7 @@ class Facts:
         arguments, which adds a guard; None if it is unknown."""
         dim = self.canonical(dim)
         least = self._minimum(dim)
-        if least is not None and self.not_negative(least):
+        if least is not None and self.is_nonnegative(least):
             return False
         value = dim if self.sizes is None else dim.substitute(self.sizes | self.ints)
         if not value.is_const or dim.is_const:
@@ -458,7 +460,7 @@ class Facts:
                 dim = self.canonical(dim.substitute({symbol: low if sign > 0 else high}))
         return dim
 
-    def greatest(self, dim: Dim) -> Dim | None:
+    def maximum(self, dim: Dim) -> Dim | None:
         """The maximum over all iterations of the enclosing loops; None as for the minimum."""
         least = self._minimum(Dim.of(0) - dim)
         return None if least is None else Dim.of(0) - least
@@ -476,14 +478,14 @@ class Facts:
             self.guards.append(Guard("differ", dim))
         return size == 1
 
-    def settle(self, dim: Dim, value: int) -> None:
+    def guard_value(self, dim: Dim, value: int) -> None:
         """Record a guard on whether a size equals `value`, where the actual size is available."""
         dim = self.canonical(dim)
         size = self._size(dim)
         if size is None or dim.is_const:
             return
         if size == value:
-            self.rely_on_size(dim)
+            self.guard_size(dim)
         else:
             self.guards.append(Guard("differ", dim, Dim.of(value)))
 
@@ -491,7 +493,7 @@ class Facts:
         """The actual size; None where it is not available."""
         return self._size(self.canonical(dim))
 
-    def rely_on_size(self, dim: Dim) -> None:
+    def guard_size(self, dim: Dim) -> None:
         """Guard that a dim equals its actual size, and use that size from here on."""
         dim = self.canonical(dim)
         size = self._size(dim)
@@ -504,10 +506,10 @@ class Facts:
         value = dim.substitute(self.sizes)
         return value.const if value.is_const else None
 
-    def learn(self, symbol: str, size: Dim) -> None:
+    def define(self, symbol: str, size: Dim) -> None:
         """Define a symbol that has no definition yet: `symbol` equals `size`."""
         size = self.canonical(size)
-        if symbol not in self.equals and symbol not in size._occurring:
+        if symbol not in self.equals and symbol not in size.occurring:
             self._replace(symbol, size)
 
     def _add_guard(self, guard: Guard) -> None:
@@ -521,7 +523,7 @@ class Facts:
                 and len(a.terms[0][0]) == 1
             ):
                 symbol = a.terms[0][0][0]
-                if symbol in b._occurring:
+                if symbol in b.occurring:
                     continue
                 self._replace(symbol, b)
                 return
@@ -565,7 +567,7 @@ def is_sum_of_sizes(dim: Dim) -> bool:
 
 def slope(dim: Dim, symbol: str) -> int | None:
     """The sign of the coefficient of `symbol` in `dim` (1, 0 or -1); None if it is unknown."""
-    signs = set()
+    signs: set[int] = set()
     for monomial, k in dim.terms:
         if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
             return None

@@ -13,24 +13,24 @@ from dataclasses import dataclass, field
 from ..ir import nodes
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
-from .analysis.bounds import larger, smaller
+from .analysis.bounds import symbolic_max, symbolic_min
 from .analysis.dependence import reversible_loops
 from .analysis.in_bounds import AccumulationFacts
-from .analysis.parallel_profit import WorkEstimator, judged
+from .analysis.parallel_profit import WorkEstimator, decide_parallel
 from .analysis.parameters import Parameters
 from .analysis.single_assignment import fixed_integers
 from .build.context import HANDLERS, Context, Failures
 from .build.lazy_array import buffer_value
 from .build.producer_fusion import accumulate_to_value
 from .build.specialise_small_axes import specialise_small_axes
-from .build.symbolic_range import CONSTANT
+from .build.symbolic_range import MAX_CONSTANT
 from .checks.hoist import hoist_checks
 from .checks.in_range import eliminate_in_range_checks
 from .checks.redundant import eliminate_redundant_checks
 from .checks.version_loop import version_checked_loops
 from .loop_ir import nodes as L
 from .loop_ir.conversions import cast
-from .loop_ir.python_printer import write
+from .loop_ir.python_printer import print_module
 from .loops.collapse import collapse_loops
 from .loops.distribute_calls import distribute_calls
 from .loops.distribute_shifted import distribute_shifted
@@ -132,7 +132,7 @@ def lower(
         split = parallel if main else bool(parallel)
         routines.append(lower_function(function, known, failures, boundscheck, split, verdicts))
     out_params = sorted(module.main.notes.get("out_like", {}))
-    text = write(routines, header)
+    text = print_module(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
 
 
@@ -161,12 +161,12 @@ def lower_function(
         )
     _block(ctx, function.body)
     ctx.line = 0
-    results: list[L.Expr | L.Part] = []
+    results: list[L.Expr | L.Subview] = []
     for position, result in enumerate(function.results):
         v = _result(ctx, result)
         if position not in outs:
             results.append(v)
-        elif isinstance(v, L.Part) and v.buffer != outs[position]:
+        elif isinstance(v, L.Subview) and v.buffer != outs[position]:
             assert isinstance(result.type, nodes.Array)
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             ctx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
@@ -193,7 +193,7 @@ def run_loop_passes(
     for (name, _), python in ctx.names.items():
         python_names.setdefault(name, []).append(python)
     groups: dict[str, frozenset[str]] = {}
-    for group in ctx.usage.sharing.values():
+    for group in ctx.usage.aliases.values():
         names = frozenset(p for name in group for p in python_names.get(name, ()))
         groups.update(dict.fromkeys(names, names))
 
@@ -247,14 +247,14 @@ def run_loop_passes(
         )
         known = WorkEstimator(body, _symbols(ctx, outs), facts)
         if verdicts is not None:
-            verdicts += splitter.explained(known, body)
+            verdicts += splitter.verdicts(known, body)
         split, guards = True, []
         if parallel is None:
-            split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
+            split, guards = decide_parallel(splitter.amounts(known, body), facts, splitter.min_work)
         facts.guards += guards
         body = splitter.block(body) if split else body
     reverse_loops(body, may_alias, escaping)
-    count_from_stop(body, ctx.far_starts, ctx.emitter.new_name)
+    count_from_stop(body, ctx.overflowing_starts, ctx.emitter.new_name)
     unroll_and_jam_sums(body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name)
     forward_copies(body, may_alias, ctx.emitter.new_name)
     unroll_and_jam(body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name)
@@ -328,22 +328,22 @@ def _out_buffers(ctx: Context) -> dict[int, str]:
 
 def _is_view(ctx: Context, stmt: nodes.Assign) -> bool:
     """True if `stmt` may bind its target to the memory of an operand."""
-    group = ctx.usage.sharing.get(stmt.target.name, ())
+    group = ctx.usage.aliases.get(stmt.target.name, ())
     return any(isinstance(a, nodes.Var) and a.name in group for a in stmt.op.args)
 
 
-def _result(ctx: Context, result: nodes.Operand) -> L.Expr | L.Part:
+def _result(ctx: Context, result: nodes.Operand) -> L.Expr | L.Subview:
     """A returned value: a scalar expression, or a buffer that is materialised if necessary."""
     if isinstance(result.type, nodes.Scalar):
         return cast(ctx.scalar(result), result.type.dtype)
     assert isinstance(result, nodes.Var), result
     if isinstance(result.type, nodes.ListOf):
         dims = (ctx.fresh_dim(), *result.type.elem.shape)
-        return ctx.copied(stacked(ctx, result, dims)).whole()
+        return ctx.materialised_copy(stacked(ctx, result, dims)).as_argument()
     v = ctx.value(result)
-    if v.memory is None or not v.memory.straight:
-        v = ctx.copied(v)
-    return v.whole()
+    if v.memory is None or not v.memory.is_unpermuted:
+        v = ctx.materialised_copy(v)
+    return v.as_argument()
 
 
 # ---------------------------------------------------------------- statements
@@ -354,7 +354,7 @@ def _block(ctx: Context, block: nodes.Block) -> None:
     for position, stmt in enumerate(block):
         ctx.origin = stmt.origin
         ctx.at = (block, position)
-        ctx.remark(stmt.origin)
+        ctx.emit_source_comment(stmt.origin)
         _stmt(ctx, block, position, stmt)
         _changed(ctx, stmt)
 
@@ -364,10 +364,10 @@ def _nested(ctx: Context, block: nodes.Block) -> list[L.Stmt]:
 
     Virtual values and checks from inside it are discarded at its end.
     """
-    env, line, tested = dict(ctx.env), ctx.line, dict(ctx.tested)
+    env, line, tested = dict(ctx.env), ctx.line, dict(ctx.available_checks)
     with ctx.emitter.into([]) as out:
         _block(ctx, block)
-    ctx.env, ctx.line, ctx.tested = env, line, tested
+    ctx.env, ctx.line, ctx.available_checks = env, line, tested
     return out
 
 
@@ -397,7 +397,7 @@ def _stmt(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> 
     elif isinstance(stmt, nodes.Print):
         _print(ctx, stmt)
     else:
-        raise ctx.refuse(f"{type(stmt).__name__} has no place in memory form")
+        raise ctx.unsupported(f"{type(stmt).__name__} has no place in memory form")
 
 
 def _assign(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Assign) -> None:
@@ -413,7 +413,7 @@ def _assign(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Assign)
     if handler is None:
         rule = RULES.get(op.name)
         if rule is not None and rule.kind != "elementwise":
-            raise ctx.refuse(f"{op.name} cannot be compiled yet")
+            raise ctx.unsupported(f"{op.name} cannot be compiled yet")
         handler = elementwise
     v = handler(ctx, stmt)
     if v is not ALREADY_BOUND:
@@ -424,17 +424,17 @@ def _assign_record(ctx: Context, stmt: nodes.Assign) -> None:
     """Bind a record, which always stays virtual."""
     v = HANDLERS[stmt.op.name](ctx, stmt)
     uses = ctx.usage.uses(*ctx.at)
-    if uses is None or uses.disturbed_by(v.reads):
-        raise ctx.refuse("a record kept in a variable that changes", "read its fields instead")
+    if uses is None or uses.is_clobbered_by(v.reads):
+        raise ctx.unsupported("a record kept in a variable that changes", "read its fields instead")
     ctx.env[stmt.target.name] = v
 
 
 def _changed(ctx: Context, stmt: nodes.Stmt) -> None:
     """Invalidate the index arrays cached for arrays that `stmt` writes or rebinds."""
     if isinstance(stmt, nodes.Store):
-        ctx.changes(stmt.array.name)
+        ctx.invalidate_array(stmt.array.name)
     for target in nodes.targets_of(stmt):
-        ctx.changes(target.name)
+        ctx.invalidate_array(target.name)
 
 
 def _forget(ctx: Context, stmt: nodes.Stmt) -> None:
@@ -446,7 +446,7 @@ def _forget(ctx: Context, stmt: nodes.Stmt) -> None:
         _changed(ctx, inner)
         for target in (*nodes.targets_of(inner), *nodes.inner_targets_of(inner)):
             ctx.env.pop(target.name, None)
-            ctx.forget(ctx.python_name(target))
+            ctx.invalidate_variable(ctx.python_name(target))
 
 
 def _if(ctx: Context, stmt: nodes.If) -> None:
@@ -457,7 +457,7 @@ def _if(ctx: Context, stmt: nodes.If) -> None:
         for s in then if cond.value else orelse:
             ctx.emitter.add(s)
     elif not then and orelse:
-        ctx.emitter.add(L.If(L.negated(cond), orelse))
+        ctx.emitter.add(L.If(L.logical_not(cond), orelse))
     else:
         ctx.emitter.add(L.If(cond, then, orelse))
 
@@ -474,22 +474,26 @@ def _for(ctx: Context, stmt: nodes.For) -> None:
     low, high = _index_range(ctx, stmt)
     if not isinstance(step, L.Lit):
         zero = L.compare("==", step, L.ZERO)
-        emitter.check(zero, "ValueError", "range() arg 3 must not be zero" + ctx.where())
+        emitter.check(zero, "ValueError", "range() arg 3 must not be zero" + ctx.location_suffix())
     name = counter = ctx.python_name(stmt.index)
     if _counts_safely(ctx, stmt, step):
         bounds = _bounds(ctx, stmt, start, stop, step, count)
         # The stop of the reverse loop is start - step, which may overflow.
-        if stmt.reverse and count is None and not ctx.ranges.moderate(ctx.known(stmt.start)):
+        if (
+            stmt.reverse
+            and count is None
+            and not ctx.ranges.is_far_from_overflow(ctx.symbolic_value(stmt.start))
+        ):
             assert isinstance(step, L.Lit)
-            ctx.far_starts[counter] = step.value
+            ctx.overflowing_starts[counter] = step.value
     else:
         counter = emitter.new_name("k")
         bounds = _iteration_bounds(ctx, stmt, start, stop, step, count)
     _forget(ctx, stmt)
     # The mirror of a forward loop takes only values that the forward loop reached from `start`.
     # Any other reverse loop begins at the far end, which may be near the limits of int64.
-    begin = ctx.known(stmt.start) if stmt.mirror or not stmt.reverse else None
-    with ctx.ranges.inside(ctx.known(stmt.index), low, high, begin):
+    begin = ctx.symbolic_value(stmt.start) if stmt.mirror or not stmt.reverse else None
+    with ctx.ranges.inside(ctx.symbolic_value(stmt.index), low, high, begin):
         body = _nested(ctx, stmt.body)
         _until(ctx, stmt.until, body)
     if counter != name:
@@ -499,9 +503,11 @@ def _for(ctx: Context, stmt: nodes.For) -> None:
 
 def _counts_safely(ctx: Context, stmt: nodes.For, step: L.Expr) -> bool:
     """True if the last increment of the counter, past the end of the range, does not overflow."""
-    if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
+    if not isinstance(step, L.Lit) or abs(step.value) > MAX_CONSTANT:
         return False
-    start, stop = (ctx.ranges.moderate(ctx.known(o)) for o in (stmt.start, stmt.stop))
+    start, stop = (
+        ctx.ranges.is_far_from_overflow(ctx.symbolic_value(o)) for o in (stmt.start, stmt.stop)
+    )
     if abs(step.value) == 1 and stmt.count is None:
         return True
     return start if stmt.reverse or stmt.count is not None else stop
@@ -513,10 +519,10 @@ def _begins_safely(ctx: Context, stmt: nodes.For, step: int) -> bool:
     This holds if `stop` is far from the limits of int64, or if `start` is and `stop` is proven not
     to lie before `start`.
     """
-    start, stop = ctx.known(stmt.start), ctx.known(stmt.stop)
-    if ctx.ranges.moderate(stop):
+    start, stop = ctx.symbolic_value(stmt.start), ctx.symbolic_value(stmt.stop)
+    if ctx.ranges.is_far_from_overflow(stop):
         return True
-    if start is None or stop is None or not ctx.ranges.moderate(start):
+    if start is None or stop is None or not ctx.ranges.is_far_from_overflow(start):
         return False
     return ctx.ranges.nonnegative((stop - start) * step)
 
@@ -553,7 +559,7 @@ def _bounds(
     if count is None and isinstance(step, L.Lit) and abs(step.value) == 1:
         # The first index of an empty range must not wrap around.
         if not _begins_safely(ctx, stmt, step.value):
-            end = larger if step.value == 1 else smaller
+            end = symbolic_max if step.value == 1 else symbolic_min
             stop = end(stop, start)
         return L.sub(stop, step), L.sub(start, step), L.lit(-step.value)
     if count is None:
@@ -565,11 +571,11 @@ def _bounds(
 
 def _index_range(ctx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
     """Symbolic minimum and maximum of the index in the body; None where unknown."""
-    start, stop, step = (ctx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
+    start, stop, step = (ctx.symbolic_value(o) for o in (stmt.start, stmt.stop, stmt.step))
     if step is None or not step.is_const or start is None:
         return None, None
     if stmt.count is not None:
-        count = ctx.known(stmt.count)
+        count = ctx.symbolic_value(stmt.count)
         if count is None:
             return None, None
         far = start + (count - 1) * step.const
@@ -589,15 +595,15 @@ def _until(ctx: Context, until: nodes.Operand | None, body: list[L.Stmt]) -> Non
 def _while(ctx: Context, stmt: nodes.While) -> None:
     """Lower a while loop to an infinite loop with a break after the test block."""
     _forget(ctx, stmt)
-    env, tested = dict(ctx.env), dict(ctx.tested)
+    env, tested = dict(ctx.env), dict(ctx.available_checks)
     with ctx.emitter.into([]) as body:
         _block(ctx, stmt.test)
         cond = cast(ctx.scalar(stmt.cond), "bool")
         if not L.is_lit(cond, True):
-            ctx.emitter.add(L.If(L.negated(cond), [L.Break()]))
+            ctx.emitter.add(L.If(L.logical_not(cond), [L.Break()]))
         _block(ctx, stmt.body)
         _until(ctx, stmt.until, body)
-    ctx.env, ctx.tested = env, tested
+    ctx.env, ctx.available_checks = env, tested
     _forget(ctx, stmt)
     ctx.emitter.add(L.While(body))
 
@@ -609,29 +615,31 @@ def _call(ctx: Context, stmt: nodes.Call) -> None:
     argument is the stack limit, checked before the call: native code has no recursion limit, and a
     stack overflow would end the process.
     """
-    args: list[L.Expr | L.Part] = []
+    args: list[L.Expr | L.Subview] = []
     for a in stmt.args:
         if isinstance(a.type, nodes.Scalar):
             args.append(cast(ctx.scalar(a), a.type.dtype))
         elif isinstance(a.type, nodes.Record):
-            args.append(ctx.value(a).whole() if a.type.ndim else ctx.scalar(a))
+            args.append(ctx.value(a).as_argument() if a.type.ndim else ctx.scalar(a))
         else:
-            args.append(ctx.materialise(ctx.value(a)).whole())
+            args.append(ctx.materialise(ctx.value(a)).as_argument())
     too_deep = L.Apply("rt.stack_is_low", (ctx.stack,), "bool")
-    ctx.emitter.check(too_deep, "RecursionError", "maximum recursion depth exceeded" + ctx.where())
+    ctx.emitter.check(
+        too_deep, "RecursionError", "maximum recursion depth exceeded" + ctx.location_suffix()
+    )
     args.append(ctx.stack)
     names = tuple(ctx.python_name(t) for t in stmt.targets)
     ctx.emitter.add(L.CallRoutine(names, stmt.function, tuple(args)))
     for t in stmt.targets:
         ctx.env.pop(t.name, None)
-        ctx.forget(ctx.python_name(t))
+        ctx.invalidate_variable(ctx.python_name(t))
 
 
 def _raise(ctx: Context, stmt: nodes.Raise) -> None:
     """Lower a raise: a constant message is embedded, one with run-time values gets a site."""
     # The source location is the last part of the message, where the caller expects it.  The caller
     # strips it from messages that the user wrote.
-    message = (*stmt.message, ctx.where(quoted=stmt.check))
+    message = (*stmt.message, ctx.location_suffix(quoted=stmt.check))
     if all(isinstance(p, str) for p in message) and hasattr(builtins, stmt.exception):
         ctx.emitter.add(L.Fail(stmt.exception, "".join(message)))
         return
@@ -642,7 +650,7 @@ def _raise(ctx: Context, stmt: nodes.Raise) -> None:
             parts.append(p)
             continue
         if p.type.ndim:
-            raise ctx.refuse("an array in an error message", "put a number there, as x.max()")
+            raise ctx.unsupported("an array in an error message", "put a number there, as x.max()")
         parts.append(None if spec is None else (spec,))
         values.append(ctx.emitter.let(ctx.scalar(p)))
     site = ctx.failures.site(stmt.exception, tuple(parts))
@@ -652,7 +660,7 @@ def _raise(ctx: Context, stmt: nodes.Raise) -> None:
 def _print(ctx: Context, stmt: nodes.Print) -> None:
     """Lower a print to one call with a str.format template and its values."""
     texts: list[str] = []
-    values: list[L.Expr | L.Part] = []
+    values: list[L.Expr | L.Subview] = []
     for part in stmt.parts:
         text = ""
         for p in part if isinstance(part, tuple) else (part,):
@@ -667,12 +675,12 @@ def _print(ctx: Context, stmt: nodes.Print) -> None:
     ctx.emitter.add(L.Print(sep.join(texts) + end, tuple(values)))
 
 
-def _printed(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
+def _printed(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Subview:
     """A printed value: a scalar expression, or a buffer."""
     if isinstance(operand.type, nodes.ListOf):
         assert isinstance(operand, nodes.Var)
         dims = (ctx.fresh_dim(), *operand.type.elem.shape)
-        return ctx.copied(stacked(ctx, operand, dims)).whole()
+        return ctx.materialised_copy(stacked(ctx, operand, dims)).as_argument()
     if operand.type.ndim:
-        return ctx.materialise(ctx.value(operand)).whole()
+        return ctx.materialise(ctx.value(operand)).as_argument()
     return ctx.emitter.let(ctx.scalar(operand))

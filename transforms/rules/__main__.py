@@ -1,5 +1,5 @@
 """Prints docs/rules.md to standard output."""
 
-from .docs_table import page
+from .docs_table import render_page
 
-print(page(), end="")
+print(render_page(), end="")

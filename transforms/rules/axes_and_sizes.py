@@ -18,7 +18,7 @@ MAX_ELEMENTS = 1 << 47
 TOO_LARGE_MESSAGE = "array is too big"
 
 
-def known(value: Any) -> Any:
+def constant_value(value: Any) -> Any:
     """The Python value of a constant Sym; any other value unchanged."""
     if isinstance(value, Sym) and isinstance(value.operand, Const):
         return value.operand.value
@@ -28,7 +28,7 @@ def known(value: Any) -> Any:
 def product(sizes: Iterable[Any]) -> Any:
     """The product of sizes; constant factors are folded at compile time."""
     constant, total = 1, None
-    for s in map(known, sizes):
+    for s in map(constant_value, sizes):
         if isinstance(s, Sym):
             total = s if total is None else total * s
         else:
@@ -40,7 +40,7 @@ def product(sizes: Iterable[Any]) -> Any:
 
 def size_of(b: Builder, x: Any, axis: int) -> Any:
     """The size of one axis: an int if it is constant, otherwise a Sym."""
-    return known(b.dim_value(b.sym(x).type.shape[axis], (x, axis)))
+    return constant_value(b.dim_value(b.sym(x).type.shape[axis], (x, axis)))
 
 
 def require_equal(
@@ -100,11 +100,11 @@ def shape_parts(sizes: Sequence[Any]) -> Parts:
 # ---------------------------------------------------------------- arguments of surfaces
 
 
-def static(value: Any, what: str) -> Any:
+def require_static(value: Any, what: str) -> Any:
     """The compile-time constant `value`; raises NeedStatic if it is a run-time value."""
-    value = known(value)
+    value = constant_value(value)
     if isinstance(value, (tuple, list)):
-        return type(value)(static(v, what) for v in value)
+        return type(value)(require_static(v, what) for v in value)
     if isinstance(value, Sym):
         raise NeedStatic(value, what)
     return value
@@ -112,7 +112,7 @@ def static(value: Any, what: str) -> Any:
 
 def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
     """One axis as a non-negative int."""
-    axis = static(axis, what)
+    axis = require_static(axis, what)
     if not hasattr(axis, "__index__"):
         raise S2STypeError(f"{what} must be an integer, not {axis!r}", span=span_of(b))
     axis = axis.__index__()
@@ -124,7 +124,7 @@ def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
 
 def axes_of(b: Builder, axes: Any, ndim: int, what: str = "axis") -> tuple[int, ...]:
     """One axis or a sequence of distinct axes as non-negative ints, in the order given."""
-    axes = static(axes, what)
+    axes = require_static(axes, what)
     found = tuple(
         axis_of(b, a, ndim, what) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))
     )
@@ -133,12 +133,12 @@ def axes_of(b: Builder, axes: Any, ndim: int, what: str = "axis") -> tuple[int, 
     return found
 
 
-def refuse(b: Builder, message: str, advice: str = "") -> UnsupportedError:
+def unsupported_error(b: Builder, message: str, advice: str = "") -> UnsupportedError:
     """An UnsupportedError at the builder's current source position, to be raised."""
     return UnsupportedError(message, span=span_of(b), advice=advice)
 
 
-def invalid(b: Builder, message: str) -> S2SValueError:
+def value_error(b: Builder, message: str) -> S2SValueError:
     """A ValueError at the builder's current source position, to be raised."""
     return S2SValueError(message, span=span_of(b))
 

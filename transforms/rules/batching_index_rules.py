@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.builder import Sym
 from .batching_rules import Mapped, batching
-from .numpy.indexing import Item, Items, is_advanced, placement
+from .numpy.indexing import Item, Items, advanced_axes_position, is_advanced
 from .promotion import is_weak
 
 Label = tuple[str, int]
@@ -41,11 +41,11 @@ class _Selection:
         self.items = self._picked(items, set(own), of_mapped) if picks else (("all",), *items)
         kept: list[Label] = [("kept", k) for k in range(_kept(items))]
         picked: list[Label] = [("picked", k) for k in range(self.rank)]
-        self.wanted = [BATCH_AXIS, *_placed(kept, picked, placement(items))]
+        self.wanted = [BATCH_AXIS, *_placed(kept, picked, advanced_axes_position(items))]
         if picks:
-            self.order = _placed(kept, [BATCH_AXIS, *picked], placement(self.items))
+            self.order = _placed(kept, [BATCH_AXIS, *picked], advanced_axes_position(self.items))
         else:
-            self.order = _placed([BATCH_AXIS, *kept], picked, placement(self.items))
+            self.order = _placed([BATCH_AXIS, *kept], picked, advanced_axes_position(self.items))
 
     def _picked(self, items: Items, own: set[int], of_mapped: bool) -> tuple[Item, ...]:
         """The items with mapped ints as index arrays, and an `arange` for the batch axis."""

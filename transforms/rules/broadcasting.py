@@ -24,7 +24,7 @@ Shape = tuple[Dim, ...]
 ONE = Dim.of(1)
 
 
-def broadcast_shapes(b: Builder, *shapes: Shape) -> Shape:
+def infer_broadcast_shape(b: Builder, *shapes: Shape) -> Shape:
     """The broadcast shape of operands.
 
     A dim whose relation to the other is known only at run time becomes open (`OPEN`).  For constant

@@ -34,8 +34,8 @@ from ..ir.nodes import (
 from ..ir.op_registry import SURFACES, Rule, register, surface
 from ..ir.symbolic_dims import Dim, floordiv, remainder
 from . import sign_analysis
-from .axes_and_sizes import known
-from .broadcasting import broadcast_shapes
+from .axes_and_sizes import constant_value
+from .broadcasting import infer_broadcast_shape
 from .dtypes import as_dtype
 from .integer_range_checks import require_in_range
 from .operation_text import TextRule, call
@@ -78,7 +78,7 @@ def elementwise(
             name,
             "elementwise",
             elementwise_infer(name, python),
-            evaluate=evaluate or (pythonic(name) if python else getattr(np, name)),
+            evaluate=evaluate or (python_semantics(name) if python else getattr(np, name)),
             text=text or call(f"np.{name}"),
             partials=partials,
             pullback=elementwise_pullback(partials, singular),
@@ -96,7 +96,7 @@ def elementwise(
     return declare
 
 
-def pythonic(name: str) -> Callable[..., Any]:
+def python_semantics(name: str) -> Callable[..., Any]:
     """The NumPy ufunc `name`, with Python semantics if all operands are Python scalars.
 
     A bool counts as an int; an int to a negative int power is a float."""
@@ -132,7 +132,7 @@ def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
             for operand in converted_operands(name, operands):
                 require_in_range(b, operand, compute_dtype(name, types))
         if any(t.ndim for t in types):
-            return Array(dtype, broadcast_shapes(b, *shapes))
+            return Array(dtype, infer_broadcast_shape(b, *shapes))
         value_types = types[1:] if name == "where" else types
         weak = python and all(map(is_weak, value_types))
         return Scalar(dtype, weak, _int_value(value_of, types) if dtype == "int64" else None)
@@ -178,9 +178,9 @@ def elementwise_pullback(partials: Partials, singular: bool) -> Callable[..., di
     ) -> dict[int, Any]:
         g, out, args = b.sym(g), b.sym(out), [b.sym(a) for a in args]
         active = [i for i in sorted(wanted) if is_float(args[i].type)]
-        with tidy(b) as kept:
+        with eliminate_dead_code(b) as kept:
             slopes = _call_partials(partials, args, out)
-            bars = {i: times(b, g, slopes[i], singular) for i in active}
+            bars = {i: multiply_by_partial(b, g, slopes[i], singular) for i in active}
             kept += bars.values()
         return {i: bar for i, bar in bars.items() if bar is not None}
 
@@ -193,10 +193,10 @@ def elementwise_pushforward(partials: Partials, singular: bool) -> Callable[...,
     ) -> Any:
         out, args = b.sym(out), [b.sym(a) for a in args]
         total = None
-        with tidy(b) as kept:
+        with eliminate_dead_code(b) as kept:
             slopes = _call_partials(partials, args, out)
             for dot, slope in zip(dots, slopes, strict=True):
-                term = None if dot is None else times(b, b.sym(dot), slope, singular)
+                term = None if dot is None else multiply_by_partial(b, b.sym(dot), slope, singular)
                 if term is not None:
                     total = term if total is None else total + term
             kept.append(total)
@@ -205,7 +205,7 @@ def elementwise_pushforward(partials: Partials, singular: bool) -> Callable[...,
     return pushforward
 
 
-def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
+def multiply_by_partial(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
     """The product of a cotangent or tangent `g` with a partial, in simplified form.
 
     Returns None if the partial is the constant 0."""
@@ -241,7 +241,7 @@ def _product(b: Builder, g: Sym, slope: Sym, definitions: Mapping[str, Op]) -> S
     return g * slope
 
 
-class tidy:
+class eliminate_dead_code:
     """Context manager: emit into a scratch block, then eliminate dead assignments.
 
     On exit, only the statements that the results in `kept` depend on are appended to the outer
@@ -270,7 +270,7 @@ class tidy:
         self.b.block += reversed(live)
 
 
-def constant(value: float, like: Any) -> Any:
+def constant_like(value: float, like: Any) -> Any:
     """`value` in the dtype of `like`, so that a scaled bool stays float32 in float32 code."""
     if isinstance(like, Sym):
         if is_weak(like.type) or like.dtype == "float64" or not is_float(like.type):
@@ -316,7 +316,7 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
                 refuse_keywords(path, {"dtype": dtype})
             wanted = float_dtype(path, dtype)
             args = tuple(as_operand(b, a).astype(wanted) for a in args)
-        if known(keywords.get("where", True)) is True:
+        if constant_value(keywords.get("where", True)) is True:
             keywords.pop("where", None)
         refuse_keywords(path, keywords)
         if len(args) > arity and not of_math:

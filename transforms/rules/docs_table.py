@@ -94,7 +94,7 @@ _LOCATION_SCALE_DRAWS = {
 _REFUSED = ("eig", "eigvals")  # their surfaces only raise UnsupportedError with advice
 
 
-def page() -> str:
+def render_page() -> str:
     """The text of docs/rules.md."""
     parts = [_INTRO]
     groups: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ import numpy as np
 from ..ir.builder import Sym
 from ..ir.errors import S2STypeError, UnsupportedError
 from ..ir.nodes import Array, Scalar
-from .axes_and_sizes import known
+from .axes_and_sizes import constant_value
 
 # Names of integer parameters.  Those of the first set may be None even without such a default.
 _OPTIONAL = frozenset("axis axes axis1 axis2 source destination shape s".split())
@@ -84,7 +84,7 @@ def as_integers(path: str, parameter: inspect.Parameter, value: Any) -> Any:
         return None
     if isinstance(value, (tuple, list)):
         return type(value)([as_integers(path, parameter, v) for v in value])
-    scalar = known(value)
+    scalar = constant_value(value)
     type_ = scalar.type if isinstance(scalar, Sym) else None
     dtype = type_.dtype if isinstance(type_, (Scalar, Array)) else _dtype(scalar)
     kind = "O" if dtype is None else np.dtype(dtype).kind

@@ -39,7 +39,7 @@ INTEGER_METHODS = (
 DTYPE_METHODS = ("random", "standard_normal", "standard_exponential", "standard_gamma", "integers")
 
 
-def run(rng: Any, method: str, args: Sequence[Any], size: Any, dtype: str) -> Any:
+def evaluate_draw(rng: Any, method: str, args: Sequence[Any], size: Any, dtype: str) -> Any:
     """Evaluate a draw with NumPy; `rng` is None for the legacy generator."""
     source = np.random if rng is None else rng
     if method in ("default_rng", "seed"):

@@ -1,8 +1,9 @@
 """Sign and finiteness analysis over SSA definitions.
 
-`declare.times` uses it to replace `strong_mul` by a plain product where the partial is finite.  The
-analysis is conservative: it follows `Builder.definitions` up to `_MAX_DEPTH` operations, and proves
-nothing where a definition is missing.  `strong_mul` is correct in either case."""
+`declare.multiply_by_partial` uses it to replace `strong_mul` by a plain product where the partial
+is finite.  The analysis is conservative: it follows `Builder.definitions` up to `_MAX_DEPTH`
+operations, and proves nothing where a definition is missing.  `strong_mul` is correct in either
+case."""
 
 from __future__ import annotations
 

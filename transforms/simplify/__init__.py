@@ -46,9 +46,9 @@ from ..ir.op_registry import RULES
 from ..ir.record import replace
 from ..ir.symbolic_dims import Facts
 from .cancel_increments import cancel_increments
-from .cse import spelt
+from .cse import operation_key
 from .dce import eliminate_dead_code, is_user_code
-from .peephole import Context, simpler
+from .peephole import Context, rewrite_op
 from .shape_only_uses import ShapeOnlyUses
 
 # Kinds of operations that CSE excludes: each zero array is the start of its own accumulation.
@@ -144,7 +144,7 @@ class _Rewriter:
             op = self.resolved(self.twins.replace(op))
             found = None
             for _ in rewrites("simplify"):
-                simplified = simpler(self.context, op, target.type)
+                simplified = rewrite_op(self.context, op, target.type)
                 if not isinstance(simplified, Op):
                     found = simplified
                     break
@@ -168,7 +168,7 @@ class _Rewriter:
             return None
         if op.name == "shape" or (op.name == "index" and isinstance(target.type, Scalar)):
             return None
-        key = spelt(op), getattr(target.type, "weak", None)
+        key = operation_key(op), getattr(target.type, "weak", None)
         for table in reversed(self.shared):
             if key in table:
                 return table[key]

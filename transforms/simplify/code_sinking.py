@@ -31,7 +31,7 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.record import replace
-from ..ir.scopes import lasting, overwritten
+from ..ir.scopes import is_never_overwritten, overwritten
 from .dce import is_user_code
 
 
@@ -104,7 +104,7 @@ class _Sinking:
             and (op.name == "index" or RULES[op.name].kind in ("elementwise", "view"))
             and target.name not in self.overwritten_names
             and all(
-                lasting(x, self.definitions, self.overwritten_names)
+                is_never_overwritten(x, self.definitions, self.overwritten_names)
                 for x in op.args
                 if isinstance(x, Var)
             )

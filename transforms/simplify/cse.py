@@ -35,7 +35,7 @@ _UNNUMBERED_KINDS = ("create", "update", "list")
 _UNNUMBERED = ("restore", "undef", "copy")
 
 
-def once(module: Module) -> Module:
+def eliminate_common_subexpressions(module: Module) -> Module:
     """Eliminate common subexpressions in the main function of a module."""
     main = module.main
     body = cse_block(main.body, main.results)
@@ -125,10 +125,10 @@ class _Sharing:
 
     def key(self, op: Op, target: Var) -> Any:
         """The key of an operation in the table of available expressions."""
-        return spelt(replace(op, args=tuple(map(self.number, op.args)))), target.type
+        return operation_key(replace(op, args=tuple(map(self.number, op.args)))), target.type
 
 
-def spelt(op: Op) -> Any:
+def operation_key(op: Op) -> Any:
     """A hashable key of an operation: its name, operands and attributes."""
     args = tuple(a.name if isinstance(a, Var) else (repr(a.value), a.type) for a in op.args)
     return op.name, args, _frozen(op.attrs)

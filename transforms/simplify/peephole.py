@@ -55,7 +55,7 @@ class Context:
         return definition is not None and definition.name in ("zeros", "zeros_like")
 
 
-def simpler(context: Context, op: Op, t: Type) -> Operand | Op | None:
+def rewrite_op(context: Context, op: Op, t: Type) -> Operand | Op | None:
     """The result of the first rule that applies, or None."""
     general = (fold, drop_broadcast) if RULES[op.name].kind == "elementwise" else ()
     for rewrite in (*general, *REWRITE_RULES.get(op.name, ())):

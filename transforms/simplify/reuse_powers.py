@@ -30,7 +30,7 @@ from ..ir.scopes import names_of
 from .dce import is_user_code
 
 
-def by_quotients(module: Module) -> Module:
+def reuse_powers(module: Module) -> Module:
     """Replace powers by quotients in all functions of a module."""
     return module.map(lambda function, facts: _Quotients(function).run(), None)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.forward import CalleeJvps, forward_function
-from ..autodiff.log_domain import unmarked
+from ..autodiff.log_domain import erase_log_domain_in
 from ..autodiff.reverse import generate_callee_vjps, reverse_function
 from ..frontend.derivative_spec import DIRECTED, Derived
 from ..frontend.source import signature
@@ -311,7 +311,7 @@ class Derivatives(Mixin):
         generate_callee_vjps(products)
         self.shared.derived.update(products.functions)
         # A tape may be asked for derivatives by values that logarithms pass by.
-        return unmarked(made) if self.tapes else made
+        return erase_log_domain_in(made) if self.tapes else made
 
     # ---- forward mode
 
@@ -321,7 +321,7 @@ class Derivatives(Mixin):
         pushes = CalleeJvps.of(self.callees(function.body))
         facts, names = self.b.facts, self.b.names
         made = forward_function(function, wrt, function.results, facts, pushes, names)
-        made = unmarked(made) if self.tapes else made
+        made = erase_log_domain_in(made) if self.tapes else made
         pushes.finish()
         self.shared.derived.update(pushes.functions)
         tangents = made.results[len(function.results) :]

@@ -29,7 +29,7 @@ from ..ir.nodes import (
 )
 from ..ir.record import record, replace
 from ..ir.symbolic_dims import Dim
-from ..rules.axes_and_sizes import known, product
+from ..rules.axes_and_sizes import constant_value, product
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, unpack
 from .values import Mixin, State, Value
@@ -129,7 +129,7 @@ class Jacobians(Mixin):
     def _basis_of(self, xs: Sequence[Operand], params: Sequence[Var]) -> Basis:
         b = self.b
         sizes = [self._sizes_of(x, params) for x in xs]
-        counts = [known(product(s)) for s in sizes]
+        counts = [constant_value(product(s)) for s in sizes]
         starts: list[Any] = [0]
         for count in counts:
             starts.append(_plus(b, starts[-1], count))
@@ -146,7 +146,7 @@ class Jacobians(Mixin):
                 for k, d in enumerate(p.type.shape)  # type: ignore[union-attr]
                 if self.b.facts.known_equal(d, dim)
             )
-            sizes.append(known(self.b.dim_value(dim, next(twins, (x, axis)))))
+            sizes.append(constant_value(self.b.dim_value(dim, next(twins, (x, axis)))))
         return sizes
 
     def _directions(self, basis: Basis, xs: Sequence[Operand]) -> list[Operand]:
@@ -249,7 +249,7 @@ class Jacobians(Mixin):
 
 def _plus(b: Builder, x: Any, y: Any) -> Any:
     """The sum of two sizes, each an int if it is known."""
-    return x + y if isinstance(x, int) and isinstance(y, int) else known(b.sym(x) + y)
+    return x + y if isinstance(x, int) and isinstance(y, int) else constant_value(b.sym(x) + y)
 
 
 def _entries(xs: Sequence[Operand]) -> Dim:

@@ -297,7 +297,9 @@ class LoopJoins(Mixin):
             joined = (
                 join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
             )
-            shape = tuple(a if self.b.facts.agree(a, b) else OPEN for a, b in zip(p.shape, q.shape))
+            shape = tuple(
+                a if self.b.facts.guard_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
+            )
             return Array(joined.dtype, shape)
         if isinstance(p, ListOf) and isinstance(q, ListOf):
             return p

@@ -195,7 +195,7 @@ class Tapes(Mixin):
         for dim in type_.shape if type_.ndim > 2 else ():
             size = self.b.facts.size_of(dim)
             if size is not None and size <= SMALL:
-                self.b.facts.rely_on_size(dim)
+                self.b.facts.guard_size(dim)
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:
         """What was read of a Variable stays as it is when the Variable changes."""

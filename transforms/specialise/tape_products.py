@@ -33,7 +33,7 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import record, replace
-from ..rules.axes_and_sizes import known, product
+from ..rules.axes_and_sizes import constant_value, product
 from .derived import Traced
 from .patterns import Leaf, Pattern, leaves_of
 from .tape import Tape, Unconnected, defined, defining
@@ -164,7 +164,7 @@ class TapeProducts(Mixin):
         if not asked.connected:  # zeros in any case, as in TensorFlow
             return self._given(tape, self.b.emit("zeros", *sizes, dtype=out.type.dtype).operand)
         (source,) = asked.connected
-        total = known(product(rows))
+        total = constant_value(product(rows))
         eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
         eye = self.b.emit("reshape", eye, total, 1, *rows)
         seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
@@ -367,7 +367,11 @@ class TapeProducts(Mixin):
         sweep = made.body[split:]
         slots = set(_restored(sweep))
         again = [s for s in made.body[:split] if slots & set(_saved([s]))]
-        again = CalleeVjps(Module(self.callees(again), "")).quiet(replace(made, body=again)).body
+        again = (
+            CalleeVjps(Module(self.callees(again), ""))
+            .without_effects(replace(made, body=again))
+            .body
+        )
         body = _without_saves([*again, *sweep], slots | set(_restored(again)))
         results = dict(zip((*wrt, *inner), made.results))
         ordered = [results[v.name] for v in wanted]

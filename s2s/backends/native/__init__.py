@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...call.kernel_arguments import Kernel, aligned, fitted
+from ...call.kernel_arguments import Kernel, to_kernel_argument, with_copied_arguments
 from ...errors import MISS
 from . import call_vm, native_call, object_layout
 from .entry_signature import signature_of
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 def problems() -> tuple[str, str]:
     """Why this back end does not support the interpreter, and why calls do not run as bytecode."""
     layout = object_layout.layout_problem()
-    classes = "" if call_vm.is_known() else "this interpreter lays out its classes in another way"
-    return layout, layout or classes
+    if layout or call_vm.is_vm_layout_known():
+        return layout, layout
+    return "", "this interpreter lays out its classes in another way"
 
 
 def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
@@ -57,11 +58,11 @@ def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
         rest = given if any(b is None for b in buffers) else (*given, *buffers)
         found = function(*params, *rest)
         if found is MISS:
-            found = function(*map(fitted, specs, params), *rest)
+            found = function(*map(to_kernel_argument, specs, params), *rest)
         if found is MISS:
             raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
         return (found,) if count == 1 else found
 
-    whole: Any = aligned(run, compiled, function)
+    whole: Any = with_copied_arguments(run, compiled, function)
     whole.writer = partial(native_call.NativeWriter, signature=signature)
     return whole

@@ -19,21 +19,21 @@ from typing import Any
 from ...call.guards import Constants
 from ...objects import change_counter
 from .call_vm import (
-    CELL,
-    CONSTANT,
-    FIELDS,
-    HEADER,
-    TABLE,
-    TAG,
-    entry_count,
-    entry_places,
-    field,
-    is_known,
+    CELL_CONTENTS_OFFSET,
+    DICT_KEYS_OFFSET,
+    FIRST_CONSTANT_OPERAND,
+    FUNCTION_FIELDS,
+    HEADER_WORDS,
+    VERSION_TAG_OFFSET,
+    dict_entry_addresses,
+    entry_count_offset,
+    function_field_offset,
+    is_vm_layout_known,
     read_word,
-    tag_of,
+    version_tag,
 )
-from .call_vm_ops import OPEN, OPERATIONS
-from .object_layout import TYPE
+from .call_vm_ops import OPERATIONS, RUNS_PYTHON
+from .object_layout import TYPE_OFFSET
 
 _ALL_BITS = (1 << 64) - 1
 _OPCODE = {name: i for i, name in enumerate(OPERATIONS)}
@@ -43,7 +43,7 @@ class _Untranslatable(Exception):
     """A statement or expression has no translation to bytecode."""
 
 
-def plan(
+def compile_stub(
     constant: Constants,
     arity: int,
     before: Sequence[str],
@@ -55,9 +55,9 @@ def plan(
     """The plan of a stub with `arity` arguments `a0`, `a1`, …; None if there is no translation.
     `before` are the lines before the kernel call, `given` its arguments, `results` the number of
     its results, `after` the lines after it, which refer to the results as `rest`.  The lines
-    `rarely`, which run after the change counter has moved, are left to the Python stub; the
+    `after_change`, which run after the change counter has moved, are left to the Python stub; the
     translation may add to them."""
-    if not is_known():
+    if not is_vm_layout_known():
         return None
     writer = _Writer(constant, arity, rarely)
     try:
@@ -86,7 +86,7 @@ class _Writer:
 
     def step(self, operation: str, *words: int, writes: int = 0) -> int:
         """Emit an instruction; the first of the registers it writes to."""
-        if operation in OPEN:
+        if operation in RUNS_PYTHON:
             self.emit_watches()
         target = self.registers
         self.registers += writes
@@ -100,7 +100,7 @@ class _Writer:
         if id(value) not in self.places:
             self.places[id(value)] = len(self.items)
             self.items.append(value)
-        return CONSTANT + self.places[id(value)]
+        return FIRST_CONSTANT_OPERAND + self.places[id(value)]
 
     def watch(self, holder: Any, offset: int, wanted: int, bits: int = 64) -> None:
         """Check a word in memory, at an offset in an object.  Checks are collected into one `watch`
@@ -119,7 +119,7 @@ class _Writer:
     def watch_entry(self, holder: dict[str, Any], key: str, wanted: Any) -> bool:
         """Check the value of a dict under a key at the address of its entry, without a lookup;
         False if that is not possible."""
-        places = entry_places(holder, key) if holder.get(key) is wanted else None
+        places = dict_entry_addresses(holder, key) if holder.get(key) is wanted else None
         if places is None:
             return False
         table, place = places
@@ -131,10 +131,10 @@ class _Writer:
     def watch_absence(self, holder: dict[str, Any], key: str) -> bool:
         """Check the absence of a key by the number of entries ever inserted: after any insertion
         the Python stub decides.  False if that is not possible."""
-        count = entry_count()
+        count = entry_count_offset()
         if key in holder or not count:
             return False
-        table = read_word(id(holder) + TABLE)
+        table = read_word(id(holder) + DICT_KEYS_OFFSET)
         self.watch_table(holder, table)
         wanted = (table + count, _ALL_BITS, read_word(table + count))
         if wanted not in self.watched:
@@ -145,7 +145,7 @@ class _Writer:
         """Check that the keys table of a dict has not been reallocated, before checks of its
         entries."""
         if id(holder) not in self.tables:
-            self.watch(holder, TABLE, table)
+            self.watch(holder, DICT_KEYS_OFFSET, table)
             self.tables.add(id(holder))
 
     def emit_watches(self) -> None:
@@ -234,7 +234,7 @@ class _Writer:
                 left=ast.Call(func=ast.Name(id="len"), args=[holder]),
                 ops=[ast.NotEq()],
                 comparators=[ast.Constant(value=int(size))],
-            ) if size < CONSTANT:
+            ) if size < FIRST_CONSTANT_OPERAND:
                 self.step("length", self.value(holder), size)
             case ast.Compare(
                 left=ast.List(elts=[ast.Starred(value=holder)]),
@@ -321,11 +321,13 @@ class _Writer:
             case ast.Attribute(value=holder, attr="cell_contents") if self.is_constant_of(
                 holder, types.CellType
             ):
-                self.watch_object(self.constant(holder), CELL, self.constant(right))
-            case ast.Attribute(value=holder, attr=name) if name in FIELDS and self.is_constant_of(
-                holder, types.FunctionType
+                self.watch_object(self.constant(holder), CELL_CONTENTS_OFFSET, self.constant(right))
+            case ast.Attribute(value=holder, attr=name) if (
+                name in FUNCTION_FIELDS and self.is_constant_of(holder, types.FunctionType)
             ):
-                self.watch_object(self.constant(holder), field(name), self.constant(right))
+                self.watch_object(
+                    self.constant(holder), function_field_offset(name), self.constant(right)
+                )
             case ast.Call(func=ast.Name(id="type"), args=[value]):
                 self.step("type_is", self.value(value), self.value(right))
             case ast.Subscript(value=holder, slice=key) if (
@@ -338,7 +340,7 @@ class _Writer:
                 pass
             case _:
                 operands = self.value(left), self.value(right)
-                if operands[0] != operands[1] or operands[0] < CONSTANT:
+                if operands[0] != operands[1] or operands[0] < FIRST_CONSTANT_OPERAND:
                     self.step("is", *operands)
 
     def is_constant_of(self, node: ast.expr, cls: type | None) -> bool:
@@ -365,7 +367,11 @@ class _Writer:
         replace the attribute access until the change counter moves."""
         value = self.space.get(holder)
         cls = type(value)
-        if holder in self.names or not change_counter.tells(value) or name not in vars(value):
+        if (
+            holder in self.names
+            or not change_counter.counts_changes(value)
+            or name not in vars(value)
+        ):
             return False
         plain = cls.__getattribute__ is object.__getattribute__
         if not plain or hasattr(inspect.getattr_static(cls, name, None), "__set__"):
@@ -385,7 +391,11 @@ class _Writer:
         match node:
             case ast.Name(id=name) if name in self.names:
                 operand = self.names[name]
-                return self.items[operand - CONSTANT] if operand >= CONSTANT else None
+                return (
+                    self.items[operand - FIRST_CONSTANT_OPERAND]
+                    if operand >= FIRST_CONSTANT_OPERAND
+                    else None
+                )
             case ast.Name(id=name):
                 return self.space.get(name)
             case ast.Attribute(value=holder, attr=name) if self.is_constant_attribute(holder, name):
@@ -412,17 +422,17 @@ class _Writer:
         own = inspect.getattr_static(cls, "__class__", None) is vars(object)["__class__"]
         if not (plain and own and self.watch_version_tag(cls)):
             return False
-        self.watch_object(value, TYPE, cls)
+        self.watch_object(value, TYPE_OFFSET, cls)
         return True
 
     def watch_version_tag(self, cls: type) -> bool:
         """Check in every call that a class is unchanged, by its version tag; False if it has
         none."""
         if id(cls) not in self.known:
-            tag = tag_of(cls)
+            tag = version_tag(cls)
             if not tag:
                 return False
-            self.watch(cls, TAG, tag, 32)
+            self.watch(cls, VERSION_TAG_OFFSET, tag, 32)
             self.known.add(id(cls))
         return True
 
@@ -435,7 +445,7 @@ class _Writer:
         expressions = [ast.parse(text, mode="eval").body for text in given]
         operands = [*map(self.value, expressions)]
         self.emit_watches()
-        entrance = HEADER + len(self.words)
+        entrance = HEADER_WORDS + len(self.words)
         self.names["rest"] = self.step("enter", results, len(operands), *operands, writes=results)
         for line in after:
             if line.startswith("return "):
@@ -444,7 +454,10 @@ class _Writer:
             else:
                 self.line(line)
         words = [self.arity, max(self.registers, 1), entrance, *self.words]
-        if max(len(self.items), self.registers) >= CONSTANT or len(words) > 2 * CONSTANT:
+        if (
+            max(len(self.items), self.registers) >= FIRST_CONSTANT_OPERAND
+            or len(words) > 2 * FIRST_CONSTANT_OPERAND
+        ):
             raise _Untranslatable
         self.items[0] = struct.pack(f"={len(words)}H", *words)
         return tuple(self.items)

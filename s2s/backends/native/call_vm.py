@@ -18,23 +18,25 @@ from typing import Any
 from ...call import debug_flag
 from ...errors import MISS
 from ...runtime import jit_link
+from .call_vm_ops import LLVM_IR as STEPS
 from .call_vm_ops import OPERATIONS
-from .call_vm_ops import TEXT as STEPS
-from .native_loader import FASTCALL, definition, function
-from .object_layout import TYPE, is_layout_known
+from .native_loader import METH_FASTCALL, c_function, method_definition
+from .object_layout import TYPE_OFFSET, is_layout_known
 
 # Byte offsets in CPython objects:
 ITEMS = 24  # the items of a tuple, and the pointer to the items of a list
 SIZE = 16  # the length of both
 BYTES = 32  # the data of a bytes object
-CELL = 16  # the content of a cell
-TABLE = 32  # the pointer to the keys table of a dict
-TAG = 384  # the version tag of a class, which changes with each change of it or its bases
+CELL_CONTENTS_OFFSET = 16  # the content of a cell
+DICT_KEYS_OFFSET = 32  # the pointer to the keys table of a dict
+VERSION_TAG_OFFSET = (
+    384  # the version tag of a class, which changes with each change of it or its bases
+)
 PLAN = 16  # the first slot of an object with `__slots__`
 WRAPPER = 40  # the pointer to the slot definition of a wrapper descriptor
 MANY = 1 << 30  # upper bound of ordinary reference counts; immortal objects have larger ones
-HEADER = 3  # words before the first instruction
-CONSTANT = 32768  # operands from here on are items of the plan
+HEADER_WORDS = 3  # words before the first instruction
+FIRST_CONSTANT_OPERAND = 32768  # operands from here on are items of the plan
 # The method that is called if there is no plan, or if it misses.
 FALLBACK_METHOD = "_in_python"
 
@@ -333,8 +335,8 @@ def _library() -> Any:
     addresses = ", ".join(f"{shape} @op.{name}" for name in OPERATIONS)
     text = (TEXT + STEPS).replace("ADDRESSES", addresses).replace("COUNT", str(len(OPERATIONS)))
     placeholders = {
-        "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER, "CONSTANT": CONSTANT, "BYTES": BYTES,
-        "PLAN": PLAN, "TYPE": TYPE, "MANY": MANY,
+        "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER_WORDS, "BYTES": BYTES,
+        "CONSTANT": FIRST_CONSTANT_OPERAND, "PLAN": PLAN, "TYPE": TYPE_OFFSET, "MANY": MANY,
     }  # fmt: skip
     for name, value in placeholders.items():
         text = text.replace(f" {name}", f" {value}")
@@ -362,15 +364,15 @@ def install(cls: Any) -> None:
 
 def runner(plan: tuple[Any, ...]) -> Any:
     """A Python function that runs a plan."""
-    return function(_runner_definition(), plan)
+    return c_function(_runner_definition(), plan)
 
 
 @functools.cache
 def _runner_definition() -> int:
-    return definition(b"call", _library()["s2s.plan"], FASTCALL)
+    return method_definition(b"call", _library()["s2s.plan"], METH_FASTCALL)
 
 
-def tag_of(cls: type) -> int:
+def version_tag(cls: type) -> int:
     """The version tag of a class, which changes with the class; 0 if none is assigned."""
     getattr(cls, "_s2s_tag", None)  # CPython assigns a tag at an attribute lookup
     return _tag(cls)
@@ -379,15 +381,15 @@ def tag_of(cls: type) -> int:
 def _tag(cls: type) -> int:
     import ctypes
 
-    return ctypes.c_uint32.from_address(id(cls) + TAG).value
+    return ctypes.c_uint32.from_address(id(cls) + VERSION_TAG_OFFSET).value
 
 
-def entry_places(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
+def dict_entry_addresses(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
     """The address of a dict's keys table, and that of the entry for a key, in which the key
     precedes the value; None if the entry is not found.  A dict that grows gets another table."""
     import ctypes
 
-    table = _read(holder, TABLE)
+    table = _read(holder, DICT_KEYS_OFFSET)
     size = (holder.__sizeof__() - dict.__basicsize__) // 8
     if not table or size <= 0 or key not in holder:
         return None
@@ -398,20 +400,20 @@ def entry_places(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
 
 
 @functools.cache
-def entry_count() -> int:
+def entry_count_offset() -> int:
     """The offset, in a dict's keys table, of the count of entries ever inserted; 0 if it is not
     found."""
     import ctypes
 
     made = {f"s2s {k}": k for k in range(3)}
-    table = _read(made, TABLE)
+    table = _read(made, DICT_KEYS_OFFSET)
     words = (ctypes.c_uint64 * 6).from_address(table)
     counts = [list(words)]
     made["s2s more"] = 3
     counts.append(list(words))
     del made["s2s 0"]
     counts.append(list(words))
-    if _read(made, TABLE) != table or entry_places(made, "s2s more") is None:
+    if _read(made, DICT_KEYS_OFFSET) != table or dict_entry_addresses(made, "s2s more") is None:
         return 0
     found = [8 * i for i in range(6) if [c[i] for c in counts] == [3, 4, 4]]
     return found[0] if len(found) == 1 else 0
@@ -424,7 +426,7 @@ def read_word(address: int) -> int:
 
 
 @functools.cache
-def is_known() -> bool:
+def is_vm_layout_known() -> bool:
     """Whether the offsets of this module hold for this interpreter."""
     import ctypes
 
@@ -444,13 +446,13 @@ def is_known() -> bool:
     mark, below = object(), Below()
     below._plan = mark
     items = [mark, None, below]
-    tags = [tag_of(Below)]
+    tags = [version_tag(Below)]
     Base.more = 1
     changed = _tag(Below) != tags[0]
-    tags.append(tag_of(Below))
+    tags.append(version_tag(Below))
     del Base.more
     changed = changed and _tag(Below) != tags[1]
-    tags.append(tag_of(Below))
+    tags.append(version_tag(Below))
     return (
         changed
         and all(tags)
@@ -460,10 +462,10 @@ def is_known() -> bool:
         and _read(items, SIZE) == 3
         and ctypes.c_void_p.from_address(_read(items, ITEMS) + 16).value == id(below)
         and ctypes.string_at(id(b"plan") + BYTES) == b"plan"
-        and _read(types.CellType(mark), CELL) == id(mark)
+        and _read(types.CellType(mark), CELL_CONTENTS_OFFSET) == id(mark)
         and _read(below, PLAN) == id(mark)
         and _is_wrapper_layout_known()
-        and all(field(name) for name in FIELDS)
+        and all(function_field_offset(name) for name in FUNCTION_FIELDS)
     )
 
 
@@ -484,12 +486,12 @@ def _is_wrapper_layout_known() -> bool:
 
 
 # The attributes of a function that can be replaced.
-FIELDS = ("__code__", "__defaults__", "__kwdefaults__")
+FUNCTION_FIELDS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 @functools.cache
-def field(name: str) -> int:
-    """The offset of one of the `FIELDS` in a function object; 0 if it is not found."""
+def function_field_offset(name: str) -> int:
+    """The offset of one of the `FUNCTION_FIELDS` in a function object; 0 if it is not found."""
 
     def one(a: int = 1, *, b: int = 2) -> None: ...
 

@@ -6,12 +6,12 @@ OPERATIONS = (
     "set_entry", "equal",
 )  # fmt: skip
 # Instructions that may run arbitrary Python code, which may invalidate earlier checks.
-OPEN = ("attribute", "item", "set_item", "enter")
+RUNS_PYTHON = ("attribute", "item", "set_item", "enter")
 
 # Every instruction takes the registers, the items of the plan, and its own address.  It returns the
 # address of the next instruction, or null if a check or an operation failed.  The comment before
 # each function lists the words of the instruction.
-TEXT = """
+LLVM_IR = """
 ; return value
 define internal i16* @op.return(i8** %regs, i8** %items, i16* %at) {
   ret i16* null
@@ -425,4 +425,6 @@ bad:
   ret i16* null
 }
 """
-TEXT += "".join(_SEQUENCE.replace("KIND", c.lower()).replace("CLASS", c) for c in ("Tuple", "List"))
+LLVM_IR += "".join(
+    _SEQUENCE.replace("KIND", c.lower()).replace("CLASS", c) for c in ("Tuple", "List")
+)

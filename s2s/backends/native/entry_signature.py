@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 DTYPES = INTEGERS | {"bool", "float32", "float64", "complex64", "complex128"}
-PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
+PYTHON_SCALAR_TYPES = {"int64": "int", "float64": "float", "complex128": "complex"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Signature:
     relations: tuple[Relation, ...]
 
     @property
-    def takes(self) -> list[ArraySpec | ScalarSpec]:
+    def kernel_arguments(self) -> list[ArraySpec | ScalarSpec]:
         """The specs of all arguments of the kernel, buffers included."""
         like = (self.arguments[position] for _, position in self.buffers)
         arrays = [ArraySpec(a.dtype, a.ndim, "C") for a in like if isinstance(a, ArraySpec)]

@@ -22,22 +22,31 @@ from ...codegen.llvm_utils import (
     INT,
     NULL,
     POINTER,
-    counting,
-    declared,
+    alloca_of,
+    counted_loop,
+    declare_function,
+    entry_alloca,
     member,
     new_function,
-    room,
-    room_for,
 )
-from ...codegen.partition.shared_frame import Frame, Word
+from ...codegen.partition.shared_frame import Frame, FrameSlot
 from ...codegen.partition.split_function import WORDS
 from ...codegen.type_lowering import Context, memory_type
 from ...codegen.value_types import Array, of_dtype, of_spec
-from ...runtime.block_pool import LEAST
+from ...runtime.block_pool import MIN_POOLED_LOG2
 from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
-from .entry_signature import PYTHON, Signature
-from .native_loader import ENTRY, LINKS
-from .object_layout import DATA, DESCR, DIMS, FLAGS, NDIM, STRIDES, TYPE, VALUE
+from .entry_signature import PYTHON_SCALAR_TYPES, Signature
+from .native_loader import ENTRY_SYMBOL, LINKS_SYMBOL
+from .object_layout import (
+    ARRAY_DATA_OFFSET,
+    ARRAY_DESCR_OFFSET,
+    ARRAY_DIMS_OFFSET,
+    ARRAY_FLAGS_OFFSET,
+    ARRAY_NDIM_OFFSET,
+    ARRAY_STRIDES_OFFSET,
+    SCALAR_VALUE_OFFSET,
+    TYPE_OFFSET,
+)
 
 INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
@@ -79,16 +88,16 @@ class _Writer:
         self.words = [*frame.given.values()] if frame else []
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
-        self.function = ir.Function(module, type_, ENTRY)
+        self.function = ir.Function(module, type_, ENTRY_SYMBOL)
         self.places, self.given, self.count = self.function.args
         addresses = ir.ArrayType(POINTER, 16 + len(signature.arguments) + len(signature.results))
-        self.table: Any = ir.GlobalVariable(module, addresses, LINKS)
+        self.table: Any = ir.GlobalVariable(module, addresses, LINKS_SYMBOL)
         self.table.initializer = ir.Constant(addresses, None)
         self.links: list[str] = []
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.missed = self.function.append_basic_block("missed")
         self.failed = self.function.append_basic_block("failed")
-        self.frame = room(self.builder, INT, frame.size) if frame else None
+        self.frame = entry_alloca(self.builder, INT, frame.size) if frame else None
 
     def write(self) -> None:
         builder, signature = self.builder, self.signature
@@ -108,7 +117,7 @@ class _Writer:
             for words, array in zip(self.words[count:], made, strict=True):
                 self.put(words, array.parts())
             parts = [self.frame]
-        returned, error = (room(builder, a.type.pointee) for a in self.target.args[:2])
+        returned, error = (entry_alloca(builder, a.type.pointee) for a in self.target.args[:2])
         thread = None if self.brief else self.call("PyEval_SaveThread", POINTER, [])
         status = builder.call(self.target, [returned, error, *parts])
         if thread is not None:
@@ -120,7 +129,7 @@ class _Writer:
             number = self.call("PyLong_FromVoidPtr", POINTER, [info])
             name = "PyObject_CallFunctionObjArgs"  # the call function that all versions have
             kind = ir.FunctionType(POINTER, [POINTER], var_arg=True)
-            function = declared(self.module, kind, name)
+            function = declare_function(self.module, kind, name)
             builder.call(function, [self.link("failure"), number, NULL])
             self.release(number)
             builder.ret(NULL)
@@ -141,7 +150,7 @@ class _Writer:
 
     def call(self, name: str, result: Any, args: list[Any]) -> Any:
         type_ = ir.FunctionType(result, [a.type for a in args])
-        return self.builder.call(declared(self.module, type_, name), args)
+        return self.builder.call(declare_function(self.module, type_, name), args)
 
     def numpy(self, number: int, result: Any, args: list[Any]) -> Any:
         """Call a function of NumPy's C API, by its index in the API table."""
@@ -174,7 +183,9 @@ class _Writer:
         return self.builder.load(self.builder.gep(self.given, [INT(position)], inbounds=True))
 
     def is_of(self, thing: Any, name: str) -> Any:
-        return self.builder.icmp_unsigned("==", self.field(thing, TYPE, POINTER), self.link(name))
+        return self.builder.icmp_unsigned(
+            "==", self.field(thing, TYPE_OFFSET, POINTER), self.link(name)
+        )
 
     def read(self, position: int, spec: Spec, kind: Any) -> Any:
         thing = self.argument(position)
@@ -199,7 +210,7 @@ class _Writer:
 
     def put(self, words: list[Any], parts: list[Any]) -> None:
         for word, part in zip(words, parts, strict=True):
-            if isinstance(word, Word):
+            if isinstance(word, FrameSlot):
                 self.builder.store(part, word.place(self.builder, self.frame))
 
     def _take_function(self, spec: ArraySpec, kind: Any) -> Any:
@@ -218,7 +229,7 @@ class _Writer:
         self.missed = function.append_basic_block()
         self.check_array(function.args[0], spec)
         parts = self.unbox_array(function.args[0], kind).parts()[:-1]
-        self.put([Word(i, p.type) for i, p in enumerate(parts)], parts)
+        self.put([FrameSlot(i, p.type) for i, p in enumerate(parts)], parts)
         builder.ret(BIT(1))
         builder.position_at_end(self.missed)
         builder.ret(BIT(0))
@@ -247,7 +258,7 @@ class _Writer:
         name = _class_of(spec)
         self.require(self.is_of(thing, f"type:{name}"))
         if name != "int":
-            where = self.place(thing, VALUE, memory_type(kind))
+            where = self.place(thing, SCALAR_VALUE_OFFSET, memory_type(kind))
             return self.context.load(builder, kind, where)
         number = self.call("PyLong_AsLongLong", INT, [thing])
         with builder.if_then(builder.icmp_signed("==", number, INT(-1)), likely=False):
@@ -263,18 +274,20 @@ class _Writer:
         self.require(self.is_of(thing, "ndarray"))
         flags = ALIGNED | (C_ORDER if spec.layout == "C" else 0)
         flags |= WRITEABLE if spec.writeable else 0
-        found = builder.and_(self.field(thing, FLAGS, INT32), INT32(flags))
-        descr = self.field(thing, DESCR, POINTER)
+        found = builder.and_(self.field(thing, ARRAY_FLAGS_OFFSET, INT32), INT32(flags))
+        descr = self.field(thing, ARRAY_DESCR_OFFSET, POINTER)
         fits = builder.icmp_unsigned("==", descr, self.link(f"descr:{spec.dtype}"))
         fits = builder.and_(fits, builder.icmp_signed("==", found, INT32(flags)))
-        rank = builder.icmp_signed("==", self.field(thing, NDIM, INT32), INT32(spec.ndim))
+        rank = builder.icmp_signed(
+            "==", self.field(thing, ARRAY_NDIM_OFFSET, INT32), INT32(spec.ndim)
+        )
         self.require(builder.and_(fits, rank))
 
     def unbox_array(self, thing: Any, kind: Any) -> Buffer:
         """The unboxed form of an array object, which continues to own its memory."""
-        data = self.field(thing, DATA, memory_type(kind.dtype).as_pointer())
-        sizes = self._axes(thing, DIMS, kind.ndim)
-        strides = self._axes(thing, STRIDES, kind.ndim) if kind.layout != "C" else None
+        data = self.field(thing, ARRAY_DATA_OFFSET, memory_type(kind.dtype).as_pointer())
+        sizes = self._axes(thing, ARRAY_DIMS_OFFSET, kind.ndim)
+        strides = self._axes(thing, ARRAY_STRIDES_OFFSET, kind.ndim) if kind.layout != "C" else None
         return Buffer(kind, data, sizes, strides, NULL)
 
     def _axes(self, thing: Any, offset: int, count: int) -> list[Any]:
@@ -331,7 +344,9 @@ class _Writer:
         bytes_: Any = INT(kind.dtype.bytes)
         for size in sizes:
             bytes_ = builder.mul(bytes_, size)
-        with builder.if_then(builder.icmp_unsigned(">=", bytes_, INT(1 << LEAST)), likely=False):
+        with builder.if_then(
+            builder.icmp_unsigned(">=", bytes_, INT(1 << MIN_POOLED_LOG2)), likely=False
+        ):
             buffer = allocate(builder, kind, sizes, self._no_memory)
             made = self.array_at(buffer)
             with builder.if_then(builder.not_(self.is_null(made)), likely=True):
@@ -358,7 +373,7 @@ class _Writer:
         return self.numpy(94, POINTER, arguments)  # PyArray_NewFromDescr
 
     def _table(self, numbers: list[Any]) -> Any:
-        table = room(self.builder, INT, max(len(numbers), 1))
+        table = entry_alloca(self.builder, INT, max(len(numbers), 1))
         for i, number in enumerate(numbers):
             self.builder.store(number, self.builder.gep(table, [INT(i)]))
         return self.builder.bitcast(table, POINTER)
@@ -412,7 +427,7 @@ class _Writer:
         if kind == "array":
             return self.boxed_array(of_values(type_, values))
         wanted = of_dtype(kind)  # "int", "float" and "bool" are dtypes, too
-        value = arithmetic.converted(builder, values[0], type_, wanted)
+        value = arithmetic.convert(builder, values[0], type_, wanted)
         if kind == "bool":
             return self.retained(builder.select(value, self.link("True"), self.link("False")))
         if kind in ("int", "float"):
@@ -420,7 +435,7 @@ class _Writer:
             return self.call(name, POINTER, [value])
         made = self.call("PyType_GenericAlloc", POINTER, [self.link(f"type:{kind}"), INT(0)])
         with builder.if_then(builder.not_(self.is_null(made)), likely=True):
-            place = builder.gep(made, [INT(VALUE)])
+            place = builder.gep(made, [INT(SCALAR_VALUE_OFFSET)])
             place = builder.bitcast(place, memory_type(wanted).as_pointer())
             self.context.store(builder, wanted, value, place)
         return made
@@ -480,16 +495,16 @@ class _Writer:
         outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
         self.builder = builder
         address = builder.ptrtoint(data, INT)
-        with counting(builder, count) as i:
+        with counted_loop(builder, count) as i:
             thing = builder.load(builder.gep(objects, [i]))
             with builder.if_then(self.is_of(thing, "ndarray")):
-                start = room_for(builder, self.field(thing, DATA, INT))
-                end = room_for(builder, builder.load(start))
-                rank = builder.sext(self.field(thing, NDIM, INT32), INT)
-                with counting(builder, rank) as axis:
+                start = alloca_of(builder, self.field(thing, ARRAY_DATA_OFFSET, INT))
+                end = alloca_of(builder, builder.load(start))
+                rank = builder.sext(self.field(thing, ARRAY_NDIM_OFFSET, INT32), INT)
+                with counted_loop(builder, rank) as axis:
                     size, stride = (
                         builder.load(builder.gep(self.field(thing, at, INT.as_pointer()), [axis]))
-                        for at in (DIMS, STRIDES)
+                        for at in (ARRAY_DIMS_OFFSET, ARRAY_STRIDES_OFFSET)
                     )
                     reach = builder.mul(stride, builder.sub(size, INT(1)))
                     back = builder.icmp_signed("<", reach, INT(0))
@@ -521,4 +536,4 @@ class InFrame:
 
 def _class_of(spec: ScalarSpec) -> str:
     """The class name of a scalar argument: a Python type if it is weakly typed."""
-    return PYTHON.get(spec.dtype, spec.dtype) if spec.weak else spec.dtype
+    return PYTHON_SCALAR_TYPES.get(spec.dtype, spec.dtype) if spec.weak else spec.dtype

@@ -1,4 +1,4 @@
-"""Call stubs of native kernels: bytecode (a plan) for the call VM, with Python source as
+"""Call stubs of native kernels: bytecode for the call VM, with Python source as
 fallback."""
 
 from __future__ import annotations
@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...call.call_stub import Call, Entry, Writer
+from ...call.call_stub import CallStub, Entry, StubWriter
 from ...errors import MISS
 from . import call_vm
-from .call_bytecode import plan
+from .call_bytecode import compile_stub
 from .entry_signature import Signature
 from .native_loader import same_items
 
@@ -23,7 +23,7 @@ INITIAL_REPLAN_THRESHOLD = 16
 Plan = tuple[Any, ...]
 
 
-class NativeWriter(Writer):
+class NativeWriter(StubWriter):
     """Generates the stub for a native kernel, whose entry thunk checks the types of its
     arguments."""
 
@@ -61,20 +61,22 @@ class NativeWriter(Writer):
     def takes_seed(self) -> bool:
         return self.entry.seed is not None
 
-    def made(self, given: list[str], after: list[str]) -> Call:
-        before = [*self.every, *self.last]
-        constant, arity, rarely = self.constant, len(self.args), self.rarely
+    def made(self, given: list[str], after: list[str]) -> CallStub:
+        before = [*self.each_call, *self.last]
+        constant, arity, rarely = self.constant, len(self.args), self.after_change
         count = len(self.compiled.result_types)
 
         def make_plan() -> Plan | None:
-            return plan(constant, arity, before, rarely, given, count, after)
+            return compile_stub(constant, arity, before, rarely, given, count, after)
 
-        made = make_plan()  # before the Python stub is generated: it may add lines to `rarely`
+        made = (
+            make_plan()
+        )  # before the Python stub is generated: it may add lines to `after_change`
         call = super().made(given, after)
         return call if made is None else PlannedCall(self.entry, call.run, make_plan, made)
 
 
-class PlannedCall(Call):
+class PlannedCall(CallStub):
     """A call stub with bytecode.  The bytecode checks are conservative: for example, any new name
     in a module is a miss.  So the Python stub (`text`) is tried on a miss, and new bytecode is
     generated after repeated misses."""
@@ -83,13 +85,13 @@ class PlannedCall(Call):
         self, entry: Entry, text: Any, make_plan: Callable[[], Plan | None], plan: Plan
     ) -> None:
         super().__init__(entry, None, None)
-        self.text, self.make_plan, self.plan = text, make_plan, plan
+        self.text, self.make_plan, self.bytecode = text, make_plan, plan
         self.run = self._load_and_run
         self.refused, self.replan_threshold = 0, INITIAL_REPLAN_THRESHOLD
 
     def _load_and_run(self, *args: Any) -> Any:
         """Load the call VM at the first call, then run the bytecode."""
-        self.run = call_vm.runner(self.plan)
+        self.run = call_vm.runner(self.bytecode)
         return self.run(*args)
 
     def retry(self, *args: Any) -> Any:
@@ -104,7 +106,7 @@ class PlannedCall(Call):
     def _replan(self) -> None:
         made = self.make_plan()
         if made is not None:
-            self.plan, self.run = made, self._load_and_run
+            self.bytecode, self.run = made, self._load_and_run
 
     def install(self, cls: type) -> None:
         call_vm.install(cls)

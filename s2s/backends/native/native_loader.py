@@ -21,11 +21,11 @@ from ...codegen.gemm_library import gemm_library
 from ...errors import MISS
 from ...runtime import block_pool, jit_link
 from ...runtime.jit_link import GEMM, PARALLEL_FOR, ROUTINE, Code, Unlinkable
-from ...transforms.ir.lazy import once
-from .object_layout import TYPE, is_layout_known
+from ...transforms.ir.lazy import memoize
+from .object_layout import TYPE_OFFSET, is_layout_known
 
-ENTRY, LINKS = "s2s.entry", "s2s.links"
-FASTCALL = 0x80  # METH_FASTCALL: the calling convention of a C function in CPython
+ENTRY_SYMBOL, LINKS_SYMBOL = "s2s.entry", "s2s.links"
+METH_FASTCALL = 0x80  # METH_FASTCALL: the calling convention of a C function in CPython
 
 
 def load(code: Code) -> Any:
@@ -34,11 +34,11 @@ def load(code: Code) -> Any:
 
     if not is_layout_known():
         raise Unlinkable("objects are laid out in another way")
-    library = jit_link.link(code.object, (ENTRY, LINKS), _addresses(code.symbols))
-    table = (ctypes.c_void_p * len(code.links)).from_address(library[LINKS])
+    library = jit_link.link(code.object, (ENTRY_SYMBOL, LINKS_SYMBOL), _addresses(code.symbols))
+    table = (ctypes.c_void_p * len(code.links)).from_address(library[LINKS_SYMBOL])
     for i, name in enumerate(code.links):
         table[i] = _link(name)
-    return _function(library[ENTRY])
+    return _function(library[ENTRY_SYMBOL])
 
 
 def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
@@ -47,8 +47,8 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
 
     jit_link.engine()  # after this LLVM resolves the symbols of the process
     ours: dict[str, int] = {}
-    if any(s in block_pool.GIVEN for s in symbols):
-        ours.update({name: block_pool.library()[name] for name in block_pool.GIVEN})
+    if any(s in block_pool.EXPORTED_SYMBOLS for s in symbols):
+        ours.update({name: block_pool.library()[name] for name in block_pool.EXPORTED_SYMBOLS})
     if GEMM in symbols:
         ours[GEMM] = jit_link.numpy_gemm()
     if PARALLEL_FOR in symbols:
@@ -71,7 +71,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     return found
 
 
-@once
+@memoize
 def _routine(name: str) -> int:
     """The address of an external routine of this name, linked at first use."""
     code = jit_link.routine_code(name)
@@ -89,8 +89,8 @@ define i8* @s2s.same(i8* %self, i8** %args, i64 %count) {{
   %b.place = getelementptr i8*, i8** %args, i64 1
   %a = load i8*, i8** %args
   %b = load i8*, i8** %b.place
-  %a.type = getelementptr i8, i8* %a, i64 {TYPE}
-  %b.type = getelementptr i8, i8* %b, i64 {TYPE}
+  %a.type = getelementptr i8, i8* %a, i64 {TYPE_OFFSET}
+  %b.type = getelementptr i8, i8* %b, i64 {TYPE_OFFSET}
   %a.typep = bitcast i8* %a.type to i64*
   %b.typep = bitcast i8* %b.type to i64*
   %a.kind = load i64, i64* %a.typep
@@ -175,7 +175,7 @@ def _link(name: str) -> int:
     return id(things[kind])
 
 
-def definition(name: bytes, address: int, flags: int) -> int:
+def method_definition(name: bytes, address: int, flags: int) -> int:
     """The address of a new `PyMethodDef` for a C function; it is never freed."""
     import ctypes
 
@@ -185,10 +185,10 @@ def definition(name: bytes, address: int, flags: int) -> int:
             ("doc", ctypes.c_char_p),
         )  # fmt: skip
 
-    return ctypes.addressof(jit_link.immortal(Definition(name, address, flags, None)))
+    return ctypes.addressof(jit_link.keep_alive_forever(Definition(name, address, flags, None)))
 
 
-def function(definition: int, belongs_to: Any = None) -> Any:
+def c_function(definition: int, belongs_to: Any = None) -> Any:
     """A Python function for a `PyMethodDef`; `belongs_to`, if given, is passed as the first
     parameter (`self`)."""
     import ctypes
@@ -200,7 +200,7 @@ def function(definition: int, belongs_to: Any = None) -> Any:
 
 
 def _function(address: int) -> Any:
-    return function(definition(b"kernel", address, FASTCALL))
+    return c_function(method_definition(b"kernel", address, METH_FASTCALL))
 
 
 def _fail(address: int) -> None:

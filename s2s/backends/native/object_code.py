@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...cache import store
+from ...cache.source_key import platform_key
 from ...codegen.gemm_library import gemm_library
-from ...codegen.options import OPTIONS, spelled
+from ...codegen.options import OPTIONS, canonical_options
 from ...runtime.jit_link import Code, Unlinkable
 from .. import build_kernel
 from .entry_signature import Signature
-from .native_loader import ENTRY, load
+from .native_loader import ENTRY_SYMBOL, load
 
 # Cached in place of object code for a kernel that only Numba can call.
 NO_ENTRY_POINT = "has no entry point"
@@ -23,14 +24,14 @@ def build(lowered: str, name: str, written: Sequence[int], signature: Signature)
     """The entry point of function `name` of the lowered source, or None if it cannot have one.  It
     raises `Overlap` if an array at one of the positions `written` may overlap with another."""
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
-    how = repr((spelled(OPTIONS), whose, signature, [*written], name))
-    key = store.digest(store.platform_key(), how, lowered)
+    how = repr((canonical_options(OPTIONS), whose, signature, [*written], name))
+    key = store.digest(platform_key(), how, lowered)
     path = store.directory() / f"kernel_{key}"
     if path not in _built:
-        code = store.fetch(path)
+        code = store.read_entry(path)
         if code is None:
             code = _compiled(lowered, name, written, signature) or NO_ENTRY_POINT
-            store.keep(path, code)
+            store.write_entry(path, code)
         _built[path] = None if code == NO_ENTRY_POINT else _loaded(code)
     return _built[path]
 
@@ -44,7 +45,7 @@ def _loaded(code: Code) -> Any:
 
 def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signature) -> Code | None:
     from ...codegen import llvm_passes, value_types
-    from ...codegen.kernel_module import optimised, pays
+    from ...codegen.kernel_module import is_lsr_profitable, optimised_module
     from ...codegen.partition.split_function import MANY, is_long
     from ...codegen.type_inference import Unsupported
     from . import entry_thunk
@@ -58,19 +59,21 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
             _is_brief(source),
         )  # fmt: skip
         if is_long(source.function) and len(source.kinds) > MANY:
-            entry: Any = target.module.get_global(ENTRY)
+            entry: Any = target.module.get_global(ENTRY_SYMBOL)
             # As for the functions that `codegen/partition/split_function.py` outlines.
             for attribute in ("noinline", "optnone"):
                 entry.attributes.add(attribute)
 
     try:
-        kinds = tuple(map(value_types.of_spec, signature.takes))
+        kinds = tuple(map(value_types.of_spec, signature.kernel_arguments))
         source = build_kernel.source(lowered, name, kinds)
-        final = optimised(source, [*written], add_entry)
-        missing = llvm_passes.missing(final)
+        final = optimised_module(source, [*written], add_entry)
+        missing = llvm_passes.undefined_symbols(final)
         if missing is None:  # it calls a Numba function that needs its environment
             return None
-        return Code(llvm_passes.object_code(final, pays(source.function)), links, missing)
+        return Code(
+            llvm_passes.object_code(final, is_lsr_profitable(source.function)), links, missing
+        )
     except Unsupported:
         return None
 

@@ -12,8 +12,15 @@ from typing import Any
 
 import numpy as np
 
-TYPE, VALUE = 8, 16
-DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+TYPE_OFFSET, SCALAR_VALUE_OFFSET = 8, 16
+(
+    ARRAY_DATA_OFFSET,
+    ARRAY_NDIM_OFFSET,
+    ARRAY_DIMS_OFFSET,
+    ARRAY_STRIDES_OFFSET,
+    ARRAY_DESCR_OFFSET,
+    ARRAY_FLAGS_OFFSET,
+) = 16, 24, 32, 40, 56, 64
 
 
 @functools.cache
@@ -41,19 +48,21 @@ def _is_layout_as_expected() -> bool:
         return kind.from_address(id(thing) + offset).value
 
     array = np.zeros((3, 5), np.float32)[:, ::2]
-    dims, strides = (read(array, at, ctypes.c_void_p) for at in (DIMS, STRIDES))
+    dims, strides = (
+        read(array, at, ctypes.c_void_p) for at in (ARRAY_DIMS_OFFSET, ARRAY_STRIDES_OFFSET)
+    )
     return (
-        read(array, TYPE, ctypes.c_void_p) == id(np.ndarray)
-        and read(array, DATA, ctypes.c_void_p) == array.ctypes.data
-        and read(array, NDIM, ctypes.c_int) == 2
+        read(array, TYPE_OFFSET, ctypes.c_void_p) == id(np.ndarray)
+        and read(array, ARRAY_DATA_OFFSET, ctypes.c_void_p) == array.ctypes.data
+        and read(array, ARRAY_NDIM_OFFSET, ctypes.c_int) == 2
         and list((ctypes.c_int64 * 2).from_address(dims)) == [3, 3]
         and list((ctypes.c_int64 * 2).from_address(strides)) == [20, 8]
-        and read(array, DESCR, ctypes.c_void_p) == id(np.dtype("float32"))
-        and read(array, FLAGS, ctypes.c_int) & 0x501 == 0x500
-        and read(1.25, VALUE, ctypes.c_double) == 1.25
-        and read(np.float32(1.25), VALUE, ctypes.c_float) == 1.25
-        and read(np.float64(1.25), VALUE, ctypes.c_double) == 1.25
-        and read(np.int8(-7), VALUE, ctypes.c_int8) == -7
-        and read(np.complex64(2 - 1j), VALUE + 4, ctypes.c_float) == -1
-        and read(2 - 1j, VALUE + 8, ctypes.c_double) == -1
+        and read(array, ARRAY_DESCR_OFFSET, ctypes.c_void_p) == id(np.dtype("float32"))
+        and read(array, ARRAY_FLAGS_OFFSET, ctypes.c_int) & 0x501 == 0x500
+        and read(1.25, SCALAR_VALUE_OFFSET, ctypes.c_double) == 1.25
+        and read(np.float32(1.25), SCALAR_VALUE_OFFSET, ctypes.c_float) == 1.25
+        and read(np.float64(1.25), SCALAR_VALUE_OFFSET, ctypes.c_double) == 1.25
+        and read(np.int8(-7), SCALAR_VALUE_OFFSET, ctypes.c_int8) == -7
+        and read(np.complex64(2 - 1j), SCALAR_VALUE_OFFSET + 4, ctypes.c_float) == -1
+        and read(2 - 1j, SCALAR_VALUE_OFFSET + 8, ctypes.c_double) == -1
     )

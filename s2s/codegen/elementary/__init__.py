@@ -27,9 +27,9 @@ from ..llvm_utils import new_function
 from ..value_types import Callee, float64
 from . import erf, exponential, inverse_trig, logarithm, trigonometric
 from . import power as powers
-from .vector_ops import FORMATS, Kit, Number
+from .vector_ops import FORMATS, FloatBuilder, FloatValue
 
-FUNCTIONS: dict[Any, Callable[..., Number]] = {
+FUNCTIONS: dict[Any, Callable[..., FloatValue]] = {
     np.exp: exponential.exp,
     np.exp2: exponential.exp2,
     np.expm1: exponential.expm1,
@@ -78,13 +78,13 @@ def result_of(function: Any, args: tuple[Any, ...]) -> Any:
     return float64 if function in RETURN_FLOAT64 else first
 
 
-def find(callee: Callee) -> Callable[..., Number] | None:
+def find(callee: Callee) -> Callable[..., FloatValue] | None:
     """The emitter of a function for these argument types, or None."""
     here = result_of(callee.function, callee.args) is not None
     return FUNCTIONS[callee.function] if here else None
 
 
-def call(builder: Any, function: Callable[..., Number], callee: Callee, args: list[Any]) -> Any:
+def call(builder: Any, function: Callable[..., FloatValue], callee: Callee, args: list[Any]) -> Any:
     """Call an elementary function.  It is defined once per module and always inlined."""
     module, kind = builder.module, callee.args[0]
     name = f"s2s.{function.__name__}.{kind}"
@@ -94,8 +94,8 @@ def call(builder: Any, function: Callable[..., Number], callee: Callee, args: li
         type_ = ir.FunctionType(number, [number] * len(args))
         made = new_function(module, type_, name, "alwaysinline")
         inner = ir.IRBuilder(made.append_basic_block())
-        kit = Kit(inner, kind)
-        inner.ret(function(kit, *(Number(kit, a) for a in made.args)).value)
+        kit = FloatBuilder(inner, kind)
+        inner.ret(function(kit, *(FloatValue(kit, a) for a in made.args)).value)
     result = builder.call(made, args)
     # A float64 result has only the precision of the arguments.
     return result if callee.result == kind else builder.fpext(result, ir.DoubleType())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .exponential import reduced
-from .vector_ops import Fit, Kit, Number
+from .exponential import reduce_exp
+from .vector_ops import Fit, FloatBuilder, FloatValue
 
 # erf(x) / x - 1 in x^2 for |x| <= 1
 ERF: Fit = {
@@ -42,23 +42,23 @@ SCALED_ERFC: Fit = {
 }  # fmt: skip
 
 
-def erf(kit: Kit, x: Number) -> Number:
+def erf(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """x (1 + polynomial) for |x| < 1, else 1 - exp(polynomial)."""
     size = kit.absolute(x)
     near = size + size * kit.fit(size * size, ERF)
     limit = 5.95 if kit.format.bits == 64 else 3.95
-    k, e, _ = reduced(kit, -kit.fit(kit.clipped(size, 1.0, limit), LOG_ERFC))
+    k, e, _ = reduce_exp(kit, -kit.fit(kit.clipped(size, 1.0, limit), LOG_ERFC))
     scale = kit.power(k)
     far = 1.0 - (scale + scale * e)
     result = kit.choose(size.is_("<", 1.0), near, far)
     return kit.choose(x.is_nan(), x, kit.with_sign(result, x))
 
 
-def _erfc_far(kit: Kit, size: Number) -> Number:
+def _erfc_far(kit: FloatBuilder, size: FloatValue) -> FloatValue:
     """erfc(x) = exp(-x^2) polynomial / (1 + 2 x), for x >= 1/2."""
     size = kit.clipped(size, 0.5, math.sqrt(kit.format.large))
     square = kit.product(size, size)
-    k, e, e_error = reduced(kit, -square.high)
+    k, e, e_error = reduce_exp(kit, -square.high)
     one = kit.sum(1.0, e)
     error = one.low + (e_error - one.high * square.low)
     first, *others = SCALED_ERFC[kit.format.bits]
@@ -67,7 +67,7 @@ def _erfc_far(kit: Kit, size: Number) -> Number:
     return kit.scaled(one.high * ratio.high + (one.high * ratio.low + error * ratio.high), k)
 
 
-def erfc(kit: Kit, x: Number) -> Number:
+def erfc(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     size = kit.absolute(x)
     far = _erfc_far(kit, size)
     far = kit.choose(x.is_("<", 0.0), 2.0 - far, far)

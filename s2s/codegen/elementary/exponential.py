@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .vector_ops import LN_2, Fit, Kit, Number, Pair
+from .vector_ops import LN_2, DoubleWord, Fit, FloatBuilder, FloatValue
 
 # (sinh(x) - x) / x^3 in x^2 for |x| <= 1
 SINH: Fit = {
@@ -16,14 +16,14 @@ SINH: Fit = {
 }  # fmt: skip
 
 
-def _reduce_ln2(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+def _reduce_ln2(kit: FloatBuilder, x: FloatValue) -> tuple[FloatValue, FloatValue, FloatValue]:
     """k, and r as a pair (minuend, subtrahend), where x = k ln(2) + r."""
     k = kit.rounded(x * (1.0 / math.log(2.0)))
     high, low = kit.format.ln2
     return k, x - k * high, k * low
 
 
-def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+def reduce_exp(kit: FloatBuilder, x: FloatValue) -> tuple[FloatValue, FloatValue, FloatValue]:
     """k and exp(r) - 1 as a double-word sum (value, error), where x = k ln(2) + r."""
     k, most, less = _reduce_ln2(kit, x)
     r = most - less
@@ -33,7 +33,7 @@ def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
     return k, e, rest - (e - r)
 
 
-def exp(kit: Kit, x: Number) -> Number:
+def exp(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """2^k (1 + r + rest), where r is the difference of an exact number and a small one."""
     large = kit.format.large
     k, most, less = _reduce_ln2(kit, kit.clipped(x, -large, large))
@@ -41,7 +41,7 @@ def exp(kit: Kit, x: Number) -> Number:
     return kit.scaled(1.0 + (most + (r * r * kit.polynomial(r, kit.format.exp) - less)), k)
 
 
-def power_of_two(kit: Kit, x: Pair) -> Number:
+def power_of_two(kit: FloatBuilder, x: DoubleWord) -> FloatValue:
     """2^x of a double-word x within the limits of exp2."""
     k = kit.rounded(x.high)
     high, low = kit.parts(LN_2, 2)
@@ -52,13 +52,13 @@ def power_of_two(kit: Kit, x: Pair) -> Number:
     return kit.scaled(1.0 + e, k)
 
 
-def exp2(kit: Kit, x: Number) -> Number:
+def exp2(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     limit = 1.5 * kit.format.large
-    return power_of_two(kit, Pair(kit.clipped(x, -limit, limit), kit.number(0.0)))
+    return power_of_two(kit, DoubleWord(kit.clipped(x, -limit, limit), kit.number(0.0)))
 
 
-def expm1(kit: Kit, x: Number) -> Number:
-    k, e, e_error = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
+def expm1(kit: FloatBuilder, x: FloatValue) -> FloatValue:
+    k, e, e_error = reduce_exp(kit, kit.clipped(x, -40.0, kit.format.large))
     small = kit.power(kit.clipped(k, -60.0, 2.0))
     below = (small * e + (small - 1.0)) + small * e_error
     rest = kit.power(kit.clipped(-k, 1.0 - kit.format.bias, 0.0))
@@ -67,43 +67,43 @@ def expm1(kit: Kit, x: Number) -> Number:
     return kit.choose(x.is_("==", 0.0), x, result)
 
 
-def tanh(kit: Kit, x: Number) -> Number:
+def tanh(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """From e = exp(2 |x|) - 1: e / (e + 2), or 1 - 2 / (e + 2) where that is large."""
     size = kit.absolute(x)
     near = size.is_("<", 0.5)
-    k, s, s_error = reduced(kit, kit.clipped(size * 2.0, 0.0, 44.0))
+    k, s, s_error = reduce_exp(kit, kit.clipped(size * 2.0, 0.0, 44.0))
     scale = kit.power(k)
     whole, part = scale - 1.0, scale * s
     e = whole + part
     e_error = (part - (e - whole)) + scale * s_error
     d = 2.0 + e
     n, n_error = kit.choose(near, e, 2.0), kit.choose(near, e_error, 0.0)
-    ratio = kit.quotient(Pair(n, n_error), Pair(d, (e - (d - 2.0)) + e_error)).rounded()
+    ratio = kit.quotient(DoubleWord(n, n_error), DoubleWord(d, (e - (d - 2.0)) + e_error)).rounded()
     return kit.with_sign(kit.choose(near, ratio, 1.0 - ratio), x)
 
 
-def expit(kit: Kit, x: Number) -> Number:
+def expit(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """From e = exp(-|x|): e / (1 + e), or 1 / (1 + e)."""
-    k, s, s_error = reduced(kit, kit.clipped(-kit.absolute(x), -kit.format.large, 0.0))
+    k, s, s_error = reduce_exp(kit, kit.clipped(-kit.absolute(x), -kit.format.large, 0.0))
     one = 1.0 + s
     e, e_error = kit.scaled(one, k), kit.scaled((s - (one - 1.0)) + s_error, k)
     d = 1.0 + e
     below = x.is_("<", 0.0)
     n, n_error = kit.choose(below, e, 1.0), kit.choose(below, e_error, 0.0)
-    return kit.quotient(Pair(n, n_error), Pair(d, (e - (d - 1.0)) + e_error)).rounded()
+    return kit.quotient(DoubleWord(n, n_error), DoubleWord(d, (e - (d - 1.0)) + e_error)).rounded()
 
 
-def _half_exp(kit: Kit, size: Number) -> tuple[Number, Number]:
+def _half_exp(kit: FloatBuilder, size: FloatValue) -> tuple[FloatValue, FloatValue]:
     """exp(size) / 2 and its rounding error."""
     limit = (kit.format.bias + 3) * math.log(2.0)  # the error term must not overflow
-    k, s, s_error = reduced(kit, kit.clipped(size, 0.0, limit))
+    k, s, s_error = reduce_exp(kit, kit.clipped(size, 0.0, limit))
     one = kit.sum(1.0, s)
     half = kit.scaled(one.high, k - 1.0)
     error = kit.scaled(one.low + s_error, k - 1.0)
     return half, error
 
 
-def sinh(kit: Kit, x: Number) -> Number:
+def sinh(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """exp(|x|) / 2 - exp(-|x|) / 2, or a polynomial for |x| < 1, where these would cancel."""
     size = kit.absolute(x)
     half, error = _half_exp(kit, size)
@@ -112,6 +112,6 @@ def sinh(kit: Kit, x: Number) -> Number:
     return kit.with_sign(kit.choose(size.is_("<", 1.0), near, far), x)
 
 
-def cosh(kit: Kit, x: Number) -> Number:
+def cosh(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     half, error = _half_exp(kit, kit.absolute(x))
     return half + (error + 0.25 / half)

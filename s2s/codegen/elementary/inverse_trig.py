@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .vector_ops import HALF_PI, Fit, Kit, Number, Pair
+from .vector_ops import HALF_PI, DoubleWord, Fit, FloatBuilder, FloatValue
 
 # (arctan(t) - t) / t^3 in t^2 for |t| <= tan(pi / 8)
 ARCTAN: Fit = {
@@ -25,31 +25,31 @@ ARCSIN: Fit = {
 }  # fmt: skip
 
 
-def _arctan_pair(kit: Kit, t: Pair) -> Pair:
+def _arctan_pair(kit: FloatBuilder, t: DoubleWord) -> DoubleWord:
     """arctan of a double-word t, for |t| <= tan(pi / 8)."""
     z = t.high * t.high
-    return Pair(t.high, t.low + t.high * z * kit.fit(z, ARCTAN))
+    return DoubleWord(t.high, t.low + t.high * z * kit.fit(z, ARCTAN))
 
 
-def _add_quarter_pi(kit: Kit, quarters: Number, rest: Pair) -> Number:
+def _add_quarter_pi(kit: FloatBuilder, quarters: FloatValue, rest: DoubleWord) -> FloatValue:
     """quarters pi / 4 + rest."""
     quarter = kit.pair(HALF_PI)
     most = kit.sum(quarters * (0.5 * quarter.high), rest.high)
     return most.high + (most.low + (rest.low + quarters * (0.5 * quarter.low)))
 
 
-def arctan(kit: Kit, x: Number) -> Number:
+def arctan(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """arctan(x), pi / 4 + arctan((x - 1) / (x + 1)) or pi / 2 - arctan(1 / x)."""
     size, none = kit.absolute(x), kit.number(0.0)
     near, far = size.is_("<", math.tan(math.pi / 8)), size.is_(">", math.tan(3 * math.pi / 8))
     # Beyond the clip the result is pi / 2, and 1 / x would be subnormal.
     top = kit.clipped(size, 0.0, 2.0 ** (kit.format.bias - 2))
     less, more = kit.any_sum(top, kit.number(-1.0)), kit.any_sum(top, kit.number(1.0))
-    n = Pair(
+    n = DoubleWord(
         kit.choose(near, size, kit.choose(far, -1.0, less.high)),
         kit.choose(near, none, kit.choose(far, none, less.low)),
     )
-    d = Pair(
+    d = DoubleWord(
         kit.choose(near, 1.0, kit.choose(far, top, more.high)),
         kit.choose(near, none, kit.choose(far, none, more.low)),
     )
@@ -58,7 +58,7 @@ def arctan(kit: Kit, x: Number) -> Number:
     return kit.with_sign(kit.choose(x.is_nan(), x, result), x)
 
 
-def arctan2(kit: Kit, y: Number, x: Number) -> Number:
+def arctan2(kit: FloatBuilder, y: FloatValue, x: FloatValue) -> FloatValue:
     """arctan(a / b) for a = |y| and b = |x|, then moved into the right quadrant."""
     builder, none = kit.builder, kit.number(0.0)
     a, b = kit.absolute(y), kit.absolute(x)
@@ -77,8 +77,8 @@ def arctan2(kit: Kit, y: Number, x: Number) -> Number:
     middle = smaller.is_(">", math.tan(math.pi / 8) * larger)
     less, more = kit.sum(larger, -smaller), kit.sum(larger, smaller)
     # arctan(smaller / larger) or pi / 4 - arctan((larger - smaller) / (larger + smaller))
-    n = Pair(kit.choose(middle, -less.high, smaller), kit.choose(middle, -less.low, none))
-    d = Pair(kit.choose(middle, more.high, larger), kit.choose(middle, more.low, none))
+    n = DoubleWord(kit.choose(middle, -less.high, smaller), kit.choose(middle, -less.low, none))
+    d = DoubleWord(kit.choose(middle, more.high, larger), kit.choose(middle, more.low, none))
     rest = _arctan_pair(kit, kit.quotient(n, d))
     quarters = kit.choose(middle, 1.0, 0.0)
 
@@ -87,31 +87,31 @@ def arctan2(kit: Kit, y: Number, x: Number) -> Number:
     back = kit.with_sign(kit.number(1.0), x).is_("<", 0.0)
     sign = kit.choose(back, -sign, sign)
     quarters = kit.choose(back, 4.0 - quarters, quarters)
-    result = _add_quarter_pi(kit, quarters, Pair(sign * rest.high, sign * rest.low))
+    result = _add_quarter_pi(kit, quarters, DoubleWord(sign * rest.high, sign * rest.low))
     bad = builder.or_(x.is_nan(), y.is_nan())
     return kit.choose(bad, x + y, kit.with_sign(result, y))
 
 
-def _arcsin_pair(kit: Kit, size: Number) -> tuple[Pair, Pair]:
+def _arcsin_pair(kit: FloatBuilder, size: FloatValue) -> tuple[DoubleWord, DoubleWord]:
     """arcsin(size), and arcsin(sqrt((1 - size) / 2)), each where its argument is at most 1/2."""
     near = size.is_("<=", 0.5)
     z = kit.choose(near, size * size, 0.5 * (1.0 - size))
     p = z * kit.fit(z, ARCSIN)
-    root = kit.pair_root(Pair(kit.choose(near, 1.0, z), kit.number(0.0)))
+    root = kit.pair_root(DoubleWord(kit.choose(near, 1.0, z), kit.number(0.0)))
     low = kit.choose(z.is_(">", 0.0), root.low, 0.0)
-    return Pair(size, size * p), Pair(root.high, low + root.high * p)
+    return DoubleWord(size, size * p), DoubleWord(root.high, low + root.high * p)
 
 
-def arcsin(kit: Kit, x: Number) -> Number:
+def arcsin(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     size = kit.absolute(x)
     near, far = _arcsin_pair(kit, size)
-    beyond = _add_quarter_pi(kit, kit.number(2.0), Pair(-2.0 * far.high, -2.0 * far.low))
+    beyond = _add_quarter_pi(kit, kit.number(2.0), DoubleWord(-2.0 * far.high, -2.0 * far.low))
     result = kit.choose(size.is_("<=", 0.5), near.rounded(), beyond)
     result = kit.choose(size.is_("<=", 1.0), result, math.nan)
     return kit.with_sign(result, x)
 
 
-def arccos(kit: Kit, x: Number) -> Number:
+def arccos(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     size = kit.absolute(x)
     near, far = _arcsin_pair(kit, size)
     middle = size.is_("<=", 0.5)
@@ -119,6 +119,8 @@ def arccos(kit: Kit, x: Number) -> Number:
     # pi / 2 - arcsin(x), 2 arcsin(root) or pi - 2 arcsin(root)
     factor = kit.choose(middle, kit.choose(below, 1.0, -1.0), kit.choose(below, -2.0, 2.0))
     quarters = kit.choose(middle, 2.0, kit.choose(below, 4.0, 0.0))
-    part = Pair(kit.choose(middle, near.high, far.high), kit.choose(middle, near.low, far.low))
-    result = _add_quarter_pi(kit, quarters, Pair(factor * part.high, factor * part.low))
+    part = DoubleWord(
+        kit.choose(middle, near.high, far.high), kit.choose(middle, near.low, far.low)
+    )
+    result = _add_quarter_pi(kit, quarters, DoubleWord(factor * part.high, factor * part.low))
     return kit.choose(size.is_("<=", 1.0), result, math.nan)

@@ -16,7 +16,7 @@ from llvmlite import ir
 from llvmlite.ir.instructions import CallInstrAttributes
 
 from .. import value_types
-from .vector_ops import FLAGS, HALF_PI, Kit, Number, Pair, Settled
+from .vector_ops import FLAGS, HALF_PI, DoubleWord, FixedFlags, FloatBuilder, FloatValue
 
 TABLE_BITS = 1280  # bits of 2 / pi in the table, after the binary point
 WINDOW_BITS = 192  # bits of the table that are used for one argument
@@ -30,24 +30,24 @@ TWO_OVER_PI = int(
 )
 
 
-def limit(kit: Kit) -> float:
+def limit(kit: FloatBuilder) -> float:
     """The largest argument for which a three-word pi / 2 suffices (`trigonometric.py`)."""
     return 2.0**45 if kit.format.bits == 64 else 2.0**17
 
 
-def turned(kit: Kit, size: Number) -> Number:
-    """r and k packed in one float (`unpacked`), where size = k pi / 2 + r, if size is above the
-    limit; else size itself."""
+def reduce_large(kit: FloatBuilder, size: FloatValue) -> FloatValue:
+    """r and k packed in one float (`unpack_reduction`), where size = k pi / 2 + r, if size is above
+    the limit; else size itself."""
     name = f"s2s.turned.{kit.float}"
     if name not in kit.builder.module.globals:
         _define(kit, name)
     call = kit.builder.call(kit.builder.module.globals[name], [size.value])
-    call.fastmath = Settled(FLAGS)
+    call.fastmath = FixedFlags(FLAGS)
     call.attributes = Variants(name, _widths(kit))
-    return Number(kit, call)
+    return FloatValue(kit, call)
 
 
-def unpacked(kit: Kit, packed: Number) -> tuple[Number, Any]:
+def unpack_reduction(kit: FloatBuilder, packed: FloatValue) -> tuple[FloatValue, Any]:
     """Unpack r and k.  In the packed float, the exponent of r is lowered by k times a power of two
     that exceeds the range of r's own exponent."""
     builder, form = kit.builder, kit.format
@@ -55,17 +55,17 @@ def unpacked(kit: Kit, packed: Number) -> tuple[Number, Any]:
     biased = builder.and_(builder.lshr(raw, kit.int(form.mantissa)), kit.int(2 * form.bias + 1))
     k = builder.lshr(builder.sub(kit.int(form.bias), biased), kit.int(_log2_exponents(kit)))
     r = builder.add(raw, builder.shl(k, kit.int(form.mantissa + _log2_exponents(kit))))
-    return Number(kit, builder.bitcast(r, kit.float)), k
+    return FloatValue(kit, builder.bitcast(r, kit.float)), k
 
 
-def _packed(kit: Kit, r: Any, k: Any) -> Any:
+def _packed(kit: FloatBuilder, r: Any, k: Any) -> Any:
     builder = kit.builder
     raw = builder.bitcast(r, kit.int)
     offset = builder.shl(k, kit.int(kit.format.mantissa + _log2_exponents(kit)))
     return builder.bitcast(builder.sub(raw, offset), kit.float)
 
 
-def _log2_exponents(kit: Kit) -> int:
+def _log2_exponents(kit: FloatBuilder) -> int:
     """The logarithm of the number of exponents that r may have."""
     return 6 if kit.format.bits == 64 else 5
 
@@ -82,17 +82,17 @@ class Variants(CallInstrAttributes):
         set.add(self, f'"vector-function-abi-variant"="{each}"')
 
 
-def _widths(kit: Kit) -> list[int]:
+def _widths(kit: FloatBuilder) -> list[int]:
     return [n // kit.format.bits for n in (128, 256, 512)]
 
 
-def _define(kit: Kit, name: str) -> None:
+def _define(kit: FloatBuilder, name: str) -> None:
     # The variants are referenced only by an attribute; weak_odr linkage keeps them.
     one = _function(kit, kit.float, name, "linkonce_odr", _reduce_one)
     for width in _widths(kit):
         kind = ir.VectorType(kit.float, width)
 
-        def reduce(kit: Kit, x: Any, width: int = width) -> Any:
+        def reduce(kit: FloatBuilder, x: Any, width: int = width) -> Any:
             found = x
             for lane in (ir.IntType(32)(i) for i in range(width)):
                 reduced = kit.builder.call(one, [kit.builder.extract_element(x, lane)])
@@ -103,7 +103,11 @@ def _define(kit: Kit, name: str) -> None:
 
 
 def _function(
-    kit: Kit, kind: Any, name: str, linkage: str, reduce: Callable[[Kit, Any], Any]
+    kit: FloatBuilder,
+    kind: Any,
+    name: str,
+    linkage: str,
+    reduce: Callable[[FloatBuilder, Any], Any],
 ) -> Any:
     """Define a function that applies `reduce` if any element of its argument is large."""
     module = kit.builder.module
@@ -125,16 +129,16 @@ def _function(
         test = builder.fcmp_ordered(">", x, one)
     with builder.if_then(test, likely=False):
         type_ = value_types.float64 if kit.format.bits == 64 else value_types.float32
-        builder.ret(reduce(Kit(builder, type_), x))
+        builder.ret(reduce(FloatBuilder(builder, type_), x))
         builder.position_at_end(builder.append_basic_block("never"))
     builder.ret(x)
     return made
 
 
-def _reduce_one(kit: Kit, x: Any) -> Any:
+def _reduce_one(kit: FloatBuilder, x: Any) -> Any:
     """Emit the reduction of one argument with wide integers: the mantissa times the window of
     2 / pi that determines the quadrant modulo 4 and the fraction."""
-    builder, double = kit.builder, Kit(kit.builder, value_types.float64)
+    builder, double = kit.builder, FloatBuilder(kit.builder, value_types.float64)
     narrow = kit.format.bits == 32
     if narrow:
         x = builder.fpext(x, double.float)
@@ -155,16 +159,16 @@ def _reduce_one(kit: Kit, x: Any) -> Any:
     zeros = builder.ctlz(size, ir.IntType(1)(1))
     normalised = builder.shl(size, zeros)
 
-    def digits(from_top: int) -> Number:
+    def digits(from_top: int) -> FloatValue:
         shifted = builder.trunc(builder.lshr(normalised, window(WINDOW_BITS - from_top)), word)
         part = builder.and_(shifted, word((1 << 53) - 1))
         scale = 2.0**-from_top
-        return Number(double, builder.uitofp(part, double.float)) * scale
+        return FloatValue(double, builder.uitofp(part, double.float)) * scale
 
-    fraction = Pair(digits(53), digits(106))
+    fraction = DoubleWord(digits(53), digits(106))
     r = double.pair_product(fraction, double.pair(HALF_PI)).rounded()
     biased = builder.sub(word(1023), builder.trunc(zeros, word))
-    scale = Number(double, builder.bitcast(builder.shl(biased, word(52)), double.float))
+    scale = FloatValue(double, builder.bitcast(builder.shl(biased, word(52)), double.float))
     r = double.choose(below, -(r * scale), r * scale).value
     if narrow:
         r, k = builder.fptrunc(r, kit.float), builder.trunc(k, kit.int)

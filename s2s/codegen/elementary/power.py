@@ -7,7 +7,7 @@ from typing import Any
 
 from .exponential import power_of_two
 from .logarithm import log2_pair, split_any
-from .vector_ops import Fit, Kit, Number, Pair
+from .vector_ops import DoubleWord, Fit, FloatBuilder, FloatValue
 
 # The cube root on [sqrt(1/2), sqrt(2)], a start value for Newton's method
 CUBE_ROOT: Fit = {
@@ -17,11 +17,11 @@ CUBE_ROOT: Fit = {
 }  # fmt: skip
 
 
-def _is_whole(kit: Kit, x: Number) -> Any:
+def _is_whole(kit: FloatBuilder, x: FloatValue) -> Any:
     return kit.rounded(x).is_("==", x)
 
 
-def power(kit: Kit, x: Number, y: Number) -> Number:
+def power(kit: FloatBuilder, x: FloatValue, y: FloatValue) -> FloatValue:
     """2^(y log2 |x|), with the sign of C's pow and all its special values."""
     both, either, none = kit.builder.and_, kit.builder.or_, kit.builder.not_
     size = kit.absolute(x)
@@ -35,7 +35,7 @@ def power(kit: Kit, x: Number, y: Number) -> Number:
     # 1^y and x^0 are 1, also for nan and infinity.
     one = either(size.is_("==", 1.0), y.is_("==", 0.0))
     exponent = kit.choose(one, 0.0, kit.clipped(most.high, -limit, limit))
-    result = power_of_two(kit, Pair(exponent, error))
+    result = power_of_two(kit, DoubleWord(exponent, error))
 
     whole = _is_whole(kit, y)
     odd = both(whole, none(_is_whole(kit, y * 0.5)))
@@ -44,7 +44,7 @@ def power(kit: Kit, x: Number, y: Number) -> Number:
     return kit.choose(root_of_negative, math.nan, result)
 
 
-def cbrt(kit: Kit, x: Number) -> Number:
+def cbrt(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """A polynomial for the mantissa, then two Newton steps; the second computes its residual in
     double-word arithmetic."""
     m, k = split_any(kit, kit.absolute(x))
@@ -65,7 +65,9 @@ def cbrt(kit: Kit, x: Number) -> Number:
     return kit.choose(kit.builder.or_(unchanged, x.is_nan()), x, result)
 
 
-def into_range(kit: Kit, x: Number, y: Number) -> tuple[Number, Number, Number]:
+def into_range(
+    kit: FloatBuilder, x: FloatValue, y: FloatValue
+) -> tuple[FloatValue, FloatValue, FloatValue]:
     """x and y, the larger first, scaled by a power of two so that their squares are in range, and
     the inverse of that power."""
     larger, smaller = kit.choose(x.is_(">", y), x, y), kit.choose(x.is_(">", y), y, x)
@@ -78,12 +80,12 @@ def into_range(kit: Kit, x: Number, y: Number) -> tuple[Number, Number, Number]:
     return larger * scale, smaller * scale, inverse
 
 
-def hypot(kit: Kit, x: Number, y: Number) -> Number:
+def hypot(kit: FloatBuilder, x: FloatValue, y: FloatValue) -> FloatValue:
     x, y = kit.absolute(x), kit.absolute(y)
     a, b, scale = into_range(kit, x, y)
     most, less = kit.product(a, a), kit.product(b, b)
     total = kit.sum(most.high, less.high)
-    root = kit.pair_root(Pair(total.high, total.low + (most.low + less.low)))
+    root = kit.pair_root(DoubleWord(total.high, total.low + (most.low + less.low)))
     result = kit.choose(total.high.is_("==", 0.0), 0.0, root.rounded() * scale)
     bad = kit.builder.or_(x.is_nan(), y.is_nan())
     result = kit.choose(bad, math.nan, result)

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .large_argument_reduction import limit, turned, unpacked
-from .vector_ops import HALF_PI, Fit, Kit, Number, Pair
+from .large_argument_reduction import limit, reduce_large, unpack_reduction
+from .vector_ops import HALF_PI, DoubleWord, Fit, FloatBuilder, FloatValue
 
 # (sin(r) - r) / r^3 in r^2 for |r| <= 0.8
 SIN: Fit = {
@@ -29,11 +29,11 @@ COS: Fit = {
 }  # fmt: skip
 
 
-def _reduced(kit: Kit, size: Number) -> tuple[Pair, Any]:
+def _reduced(kit: FloatBuilder, size: FloatValue) -> tuple[DoubleWord, Any]:
     """r and the low bits of the integer k, where size = k pi / 2 + r; r is nan for infinity."""
     builder = kit.builder
     huge = size.is_(">", limit(kit))
-    of_huge, quadrant_of_huge = unpacked(kit, turned(kit, size))
+    of_huge, quadrant_of_huge = unpack_reduction(kit, reduce_large(kit, size))
 
     first, second, third = kit.parts(HALF_PI, 3)
     # Adding 1.5 * 2^mantissa rounds to an integer, which is in the low bits of the sum.
@@ -46,10 +46,10 @@ def _reduced(kit: Kit, size: Number) -> tuple[Pair, Any]:
     quadrant = builder.bitcast(shifted.value, kit.int)
 
     high, low = kit.choose(huge, of_huge, r.high), kit.choose(huge, size * 0.0, r.low)
-    return Pair(high, low), builder.select(huge, quadrant_of_huge, quadrant)
+    return DoubleWord(high, low), builder.select(huge, quadrant_of_huge, quadrant)
 
 
-def _sin_cos(kit: Kit, r: Pair) -> tuple[Pair, Pair]:
+def _sin_cos(kit: FloatBuilder, r: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
     """Sine and cosine of r as double-word numbers."""
     z = r.high * r.high
     half = 0.5 * z
@@ -60,25 +60,25 @@ def _sin_cos(kit: Kit, r: Pair) -> tuple[Pair, Pair]:
     return sine, kit.sum(one.high, one.low + rest)
 
 
-def _is_odd(kit: Kit, quadrant: Any) -> Any:
+def _is_odd(kit: FloatBuilder, quadrant: Any) -> Any:
     return kit.builder.icmp_unsigned("!=", kit.builder.and_(quadrant, kit.int(1)), kit.int(0))
 
 
-def _negated_by(kit: Kit, result: Number, *signs: Any) -> Number:
+def _negated_by(kit: FloatBuilder, result: FloatValue, *signs: Any) -> FloatValue:
     """The result, negated for each of `signs` whose top bit is set."""
     builder, first = kit.builder, kit.int(1 << (kit.format.bits - 1))
     raw = builder.bitcast(result.value, kit.int)
     for sign in signs:
         raw = builder.xor(raw, builder.and_(sign, first))
-    return Number(kit, builder.bitcast(raw, kit.float))
+    return FloatValue(kit, builder.bitcast(raw, kit.float))
 
 
-def _half_turns(kit: Kit, quadrant: Any) -> Any:
+def _half_turns(kit: FloatBuilder, quadrant: Any) -> Any:
     """The quadrant shifted so that its half-turn bit is the sign bit."""
     return kit.builder.shl(quadrant, kit.int(kit.format.bits - 2))
 
 
-def sin(kit: Kit, x: Number) -> Number:
+def sin(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _sin_cos(kit, r)
     result = kit.choose(_is_odd(kit, quadrant), cosine.high, sine.high)
@@ -86,24 +86,24 @@ def sin(kit: Kit, x: Number) -> Number:
     return _negated_by(kit, result, _half_turns(kit, quadrant), negative)
 
 
-def cos(kit: Kit, x: Number) -> Number:
+def cos(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _sin_cos(kit, r)
     result = kit.choose(_is_odd(kit, quadrant), sine.high, cosine.high)
     return _negated_by(kit, result, _half_turns(kit, kit.builder.add(quadrant, kit.int(1))))
 
 
-def tan(kit: Kit, x: Number) -> Number:
+def tan(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _sin_cos(kit, r)
     odd = _is_odd(kit, quadrant)
-    n = Pair(kit.choose(odd, -cosine.high, sine.high), kit.choose(odd, -cosine.low, sine.low))
-    d = Pair(kit.choose(odd, sine.high, cosine.high), kit.choose(odd, sine.low, cosine.low))
+    n = DoubleWord(kit.choose(odd, -cosine.high, sine.high), kit.choose(odd, -cosine.low, sine.low))
+    d = DoubleWord(kit.choose(odd, sine.high, cosine.high), kit.choose(odd, sine.low, cosine.low))
     negative = kit.builder.bitcast(x.value, kit.int)
     return _negated_by(kit, kit.quotient(n, d).rounded(), negative)
 
 
-def sinc(kit: Kit, x: Number) -> Number:
+def sinc(kit: FloatBuilder, x: FloatValue) -> FloatValue:
     """sin(pi x) / (pi x), as NumPy computes it."""
     y = math.pi * kit.choose(x.is_("==", 0.0), 1.0e-20, x)
     return sin(kit, y) / y

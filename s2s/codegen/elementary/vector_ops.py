@@ -31,7 +31,7 @@ HALF_PI: Constant = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591
 LN_2: Constant = (0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34)
 
 
-class Settled(FastMathFlags):
+class FixedFlags(FastMathFlags):
     """Fast-math flags of a call to which no others can be added: Numba adds some to every call."""
 
     def add(self, name: str) -> None:
@@ -75,46 +75,46 @@ FORMATS = {
 }  # fmt: skip
 
 
-class Number:
+class FloatValue:
     """An IR value with Python's arithmetic operators."""
 
-    def __init__(self, kit: Kit, value: Any) -> None:
+    def __init__(self, kit: FloatBuilder, value: Any) -> None:
         self.kit = kit
         self.value = value
 
-    def _operate(self, op: str, other: Number | float, swapped: bool = False) -> Number:
+    def _operate(self, op: str, other: FloatValue | float, swapped: bool = False) -> FloatValue:
         pair = [self.value, self.kit.number(other).value]
         method = getattr(self.kit.builder, op)
-        return Number(self.kit, method(*(pair[::-1] if swapped else pair), flags=FLAGS))
+        return FloatValue(self.kit, method(*(pair[::-1] if swapped else pair), flags=FLAGS))
 
-    def __add__(self, other: Number | float) -> Number:
+    def __add__(self, other: FloatValue | float) -> FloatValue:
         return self._operate("fadd", other)
 
-    def __radd__(self, other: float) -> Number:
+    def __radd__(self, other: float) -> FloatValue:
         return self._operate("fadd", other, True)
 
-    def __sub__(self, other: Number | float) -> Number:
+    def __sub__(self, other: FloatValue | float) -> FloatValue:
         return self._operate("fsub", other)
 
-    def __rsub__(self, other: float) -> Number:
+    def __rsub__(self, other: float) -> FloatValue:
         return self._operate("fsub", other, True)
 
-    def __mul__(self, other: Number | float) -> Number:
+    def __mul__(self, other: FloatValue | float) -> FloatValue:
         return self._operate("fmul", other)
 
-    def __rmul__(self, other: float) -> Number:
+    def __rmul__(self, other: float) -> FloatValue:
         return self._operate("fmul", other, True)
 
-    def __truediv__(self, other: Number | float) -> Number:
+    def __truediv__(self, other: FloatValue | float) -> FloatValue:
         return self._operate("fdiv", other)
 
-    def __rtruediv__(self, other: float) -> Number:
+    def __rtruediv__(self, other: float) -> FloatValue:
         return self._operate("fdiv", other, True)
 
-    def __neg__(self) -> Number:
-        return Number(self.kit, self.kit.builder.fneg(self.value, flags=FLAGS))
+    def __neg__(self) -> FloatValue:
+        return FloatValue(self.kit, self.kit.builder.fneg(self.value, flags=FLAGS))
 
-    def is_(self, sign: str, other: Number | float) -> Any:
+    def is_(self, sign: str, other: FloatValue | float) -> Any:
         """A comparison, false for nan."""
         return self.kit.builder.fcmp_ordered(sign, self.value, self.kit.number(other).value)
 
@@ -122,8 +122,8 @@ class Number:
         return self.kit.builder.fcmp_unordered("uno", self.value, self.value)
 
 
-class Kit:
-    """Operations on `Number`s of one format, emitted with one builder."""
+class FloatBuilder:
+    """Operations on `FloatValue`s of one format, emitted with one builder."""
 
     def __init__(self, builder: Any, type_: Any) -> None:
         self.builder = builder
@@ -131,46 +131,46 @@ class Kit:
         self.float = ir.DoubleType() if self.format.bits == 64 else ir.FloatType()
         self.int = ir.IntType(self.format.bits)
 
-    def number(self, value: Number | float) -> Number:
-        if isinstance(value, Number):
+    def number(self, value: FloatValue | float) -> FloatValue:
+        if isinstance(value, FloatValue):
             return value
-        return Number(self, ir.Constant(self.float, float(value)))
+        return FloatValue(self, ir.Constant(self.float, float(value)))
 
-    def choose(self, test: Any, yes: Number | float, no: Number | float) -> Number:
+    def choose(self, test: Any, yes: FloatValue | float, no: FloatValue | float) -> FloatValue:
         chosen = self.builder.select(test, self.number(yes).value, self.number(no).value)
-        return Number(self, chosen)
+        return FloatValue(self, chosen)
 
-    def _intrinsic(self, name: str, *args: Number) -> Number:
+    def _intrinsic(self, name: str, *args: FloatValue) -> FloatValue:
         kind = ir.FunctionType(self.float, [self.float] * len(args))
         function = self.builder.module.declare_intrinsic(name, [self.float], kind)
         result = self.builder.call(function, [a.value for a in args])
-        result.fastmath = Settled(FLAGS)
-        return Number(self, result)
+        result.fastmath = FixedFlags(FLAGS)
+        return FloatValue(self, result)
 
-    def rounded(self, x: Number) -> Number:
+    def rounded(self, x: FloatValue) -> FloatValue:
         return self._intrinsic("llvm.rint", x)
 
-    def absolute(self, x: Number) -> Number:
+    def absolute(self, x: FloatValue) -> FloatValue:
         return self._intrinsic("llvm.fabs", x)
 
-    def with_sign(self, x: Number, sign: Number) -> Number:
+    def with_sign(self, x: FloatValue, sign: FloatValue) -> FloatValue:
         return self._intrinsic("llvm.copysign", x, sign)
 
-    def root(self, x: Number) -> Number:
+    def root(self, x: FloatValue) -> FloatValue:
         return self._intrinsic("llvm.sqrt", x)
 
-    def fused(self, x: Number, y: Number | float, z: Number) -> Number:
+    def fused(self, x: FloatValue, y: FloatValue | float, z: FloatValue) -> FloatValue:
         """x y + z, rounded once."""
         return self._intrinsic("llvm.fma", x, self.number(y), z)
 
-    def clipped(self, x: Number, low: float, high: float) -> Number:
+    def clipped(self, x: FloatValue, low: float, high: float) -> FloatValue:
         x = self.choose(x.is_(">", high), high, x)
         return self.choose(x.is_("<", low), low, x)
 
-    def fit(self, x: Number, coefficients: Fit) -> Number:
+    def fit(self, x: FloatValue, coefficients: Fit) -> FloatValue:
         return self.polynomial(x, coefficients[self.format.bits])
 
-    def polynomial(self, x: Number, coefficients: Sequence[float]) -> Number:
+    def polynomial(self, x: FloatValue, coefficients: Sequence[float]) -> FloatValue:
         """Evaluate a polynomial.  A long one is split into its even and odd part, two independent
         chains in x^2."""
         if len(coefficients) >= MIN_SPLIT_COEFFICIENTS:
@@ -178,7 +178,7 @@ class Kit:
             return odd * x + even
         return self._horner(x, coefficients)
 
-    def _horner(self, x: Number, coefficients: Sequence[float]) -> Number:
+    def _horner(self, x: FloatValue, coefficients: Sequence[float]) -> FloatValue:
         total = self.number(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = total * x + c
@@ -186,29 +186,29 @@ class Kit:
 
     # ---- powers of two
 
-    def integer(self, k: Number, more: int) -> Any:
+    def integer(self, k: FloatValue, more: int) -> Any:
         """An integer whose low bits are those of k + more.  Adding 1.5 * 2^mantissa moves the
         integer to the low bits of the mantissa.  (Vector conversion of floats to 64-bit integers is
         slow or missing on many machines.)"""
         placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa + more)
         return self.builder.bitcast(placed.value, self.int)
 
-    def _power(self, biased: Any) -> Number:
+    def _power(self, biased: Any) -> FloatValue:
         """2^k, given the low bits of k + bias."""
         shifted = self.builder.shl(biased, self.int(self.format.mantissa))
-        return Number(self, self.builder.bitcast(shifted, self.float))
+        return FloatValue(self, self.builder.bitcast(shifted, self.float))
 
-    def power(self, k: Number) -> Number:
+    def power(self, k: FloatValue) -> FloatValue:
         """2^k for integral k between the smallest and the largest normal exponent."""
         return self._power(self.integer(k, self.format.bias))
 
-    def scaled(self, x: Number, k: Number) -> Number:
+    def scaled(self, x: FloatValue, k: FloatValue) -> FloatValue:
         """x 2^k for integral k whose half is a normal exponent; rounded at most once."""
         whole = self.integer(k, 2 * self.format.bias)
         half = self.builder.lshr(whole, self.int(1))
         return x * self._power(half) * self._power(self.builder.sub(whole, half))
 
-    def split(self, x: Number) -> tuple[Number, Number]:
+    def split(self, x: FloatValue) -> tuple[FloatValue, FloatValue]:
         """m and k such that x = m 2^k, with m near 1; for positive normal numbers."""
         builder, form = self.builder, self.format
         root = np.dtype(f"float{form.bits}").type(math.sqrt(0.5))
@@ -223,9 +223,9 @@ class Kit:
         large = float(2**form.mantissa)
         placed = builder.or_(k, self.int((form.bias + form.mantissa) << form.mantissa))
         whole = self.exactly(
-            "fsub", Number(self, builder.bitcast(placed, self.float)), large + more
+            "fsub", FloatValue(self, builder.bitcast(placed, self.float)), large + more
         )
-        return Number(self, builder.bitcast(m, self.float)), whole
+        return FloatValue(self, builder.bitcast(m, self.float)), whole
 
     # ---- double-word arithmetic: sums of two floats, the second the rounding error of the first
 
@@ -238,57 +238,57 @@ class Kit:
             left -= Fraction(found[-1])
         return found
 
-    def exactly(self, op: str, x: Number, y: Number | float) -> Number:
+    def exactly(self, op: str, x: FloatValue, y: FloatValue | float) -> FloatValue:
         """An operation that is neither reassociated nor contracted."""
         method = getattr(self.builder, op)
-        return Number(self, method(x.value, self.number(y).value, flags=EXACT_FLAGS))
+        return FloatValue(self, method(x.value, self.number(y).value, flags=EXACT_FLAGS))
 
-    def sum(self, x: Number | float, y: Number | float) -> Pair:
+    def sum(self, x: FloatValue | float, y: FloatValue | float) -> DoubleWord:
         """x + y and its rounding error, if x is 0 or |x| >= |y| (Fast2Sum)."""
         x, y = self.number(x), self.number(y)
         total = self.exactly("fadd", x, y)
-        return Pair(total, self.exactly("fsub", y, self.exactly("fsub", total, x)))
+        return DoubleWord(total, self.exactly("fsub", y, self.exactly("fsub", total, x)))
 
-    def any_sum(self, x: Number, y: Number) -> Pair:
+    def any_sum(self, x: FloatValue, y: FloatValue) -> DoubleWord:
         """x + y and its rounding error (2Sum)."""
         total = self.exactly("fadd", x, y)
         of_y = self.exactly("fsub", total, x)
         of_x = self.exactly("fsub", total, of_y)
         error = self.exactly("fsub", x, of_x) + self.exactly("fsub", y, of_y)
-        return Pair(total, error)
+        return DoubleWord(total, error)
 
-    def product(self, x: Number, y: Number | float) -> Pair:
+    def product(self, x: FloatValue, y: FloatValue | float) -> DoubleWord:
         """x y and its rounding error, by a fused multiply-add."""
         total = self.exactly("fmul", x, y)
-        return Pair(total, self.fused(x, y, -total))
+        return DoubleWord(total, self.fused(x, y, -total))
 
-    def pair_product(self, x: Pair, y: Pair) -> Pair:
+    def pair_product(self, x: DoubleWord, y: DoubleWord) -> DoubleWord:
         most = self.product(x.high, y.high)
-        return Pair(most.high, most.low + (x.high * y.low + x.low * y.high))
+        return DoubleWord(most.high, most.low + (x.high * y.low + x.low * y.high))
 
-    def pair(self, constant: Constant) -> Pair:
+    def pair(self, constant: Constant) -> DoubleWord:
         high, low = self.parts(constant, 2)
-        return Pair(self.number(high), self.number(low))
+        return DoubleWord(self.number(high), self.number(low))
 
-    def quotient(self, n: Pair, d: Pair) -> Pair:
+    def quotient(self, n: DoubleWord, d: DoubleWord) -> DoubleWord:
         inverse = 1.0 / d.high
         q = self.exactly("fmul", n.high, inverse)
         residual = self.fused(-q, d.high, n.high) + (n.low - q * d.low)
-        return Pair(q, residual * inverse)
+        return DoubleWord(q, residual * inverse)
 
-    def pair_root(self, x: Pair) -> Pair:
+    def pair_root(self, x: DoubleWord) -> DoubleWord:
         """The square root of a positive double-word number."""
         root = self.root(x.high)
         residual = self.fused(-root, root, x.high) + x.low
-        return Pair(root, residual * (0.5 / root))
+        return DoubleWord(root, residual * (0.5 / root))
 
 
 @record(frozen=True)
-class Pair:
+class DoubleWord:
     """A double-word number: an unevaluated sum, of which `low` is small compared to `high`."""
 
-    high: Number
-    low: Number
+    high: FloatValue
+    low: FloatValue
 
-    def rounded(self) -> Number:
+    def rounded(self) -> FloatValue:
         return self.high + self.low

@@ -17,7 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..llvm_utils import INT, counting, declared
+from ..llvm_utils import INT, counted_loop, declare_function
 from .bands import BOOL, Bands
 from .tile import FLAGS
 
@@ -26,15 +26,15 @@ NAME = "s2s.blocked"
 TILE_ROWS, SHORT_TILE_ROWS = 6, 4
 # The inner axis is cut into blocks of about equal length: at most LONGEST bytes of a column, a
 # multiple of DEPTH_MULTIPLE elements.
-LONGEST, DEPTH_MULTIPLE = 1280, 16
+MAX_DEPTH_BYTES, DEPTH_MULTIPLE = 1280, 16
 # Packing is profitable for columns that could be used in place from MANY rows on; from MANY_ALIGNED
 # rows on if they start at a cache line and their stride is no multiple of CONFLICT_STRIDE bytes, at
 # which elements evict each other from the cache.
-MANY, MANY_ALIGNED = 24, 40
+MIN_ROWS_TO_PACK, MANY_ALIGNED = 24, 40
 CACHE_LINE, CONFLICT_STRIDE = 64, 2048
 
 
-def width(features: str) -> int:
+def vector_bytes_of(features: str) -> int:
     """Bytes of a vector register of a CPU with these features."""
     names = set(features.split(","))
     if "+avx512f" in names:
@@ -49,7 +49,7 @@ class Gemm(Bands):
 
     def __init__(self, module: Any, dtype: Any, vector_bytes: int) -> None:
         super().__init__(module, dtype, vector_bytes)
-        self.longest = LONGEST // self.item
+        self.longest = MAX_DEPTH_BYTES // self.item
         self.room = self.columns * self.longest  # elements of the panel of packed columns
 
     def function(self) -> Any:
@@ -64,7 +64,7 @@ class Gemm(Bands):
     def declared(self) -> Any:
         """The same function, only declared."""
         type_ = ir.FunctionType(ir.VoidType(), self._kinds())
-        return declared(self.module, type_, f"{self.name}.{self.suffix}")
+        return declare_function(self.module, type_, f"{self.name}.{self.suffix}")
 
     def _kinds(self) -> list[Any]:
         p, n = self.pointer, self.number
@@ -173,7 +173,9 @@ class Gemm(Bands):
         across = builder.or_(builder.ptrtoint(b, INT), step)
         aligned = builder.icmp_signed("==", builder.and_(across, INT(CACHE_LINE - 1)), INT(0))
         spread = builder.icmp_signed("!=", builder.and_(step, INT(CONFLICT_STRIDE - 1)), INT(0))
-        return builder.select(builder.and_(aligned, spread), INT(MANY_ALIGNED), INT(MANY))
+        return builder.select(
+            builder.and_(aligned, spread), INT(MANY_ALIGNED), INT(MIN_ROWS_TO_PACK)
+        )
 
     def _panel(self, builder: Any) -> Any:
         """Allocate the panel for packed columns on the stack."""
@@ -206,7 +208,7 @@ class Gemm(Bands):
         none = builder.icmp_signed("<=", k, INT(0))
         wanted = builder.or_(none, builder.not_(builder.or_(clean, kept)))
         with builder.if_then(wanted, likely=False):
-            with counting(builder, builder.mul(m, n)) as loop:
+            with counted_loop(builder, builder.mul(m, n)) as loop:
                 place = builder.gep(c, [loop])
                 scaled = builder.fmul(builder.load(place), beta, flags=FLAGS)
                 builder.store(builder.select(clean, zero, scaled), place)
@@ -231,7 +233,7 @@ class Gemm(Bands):
         whole = builder.icmp_signed("==", across, width)
         straight = builder.icmp_signed("==", right, INT(1))
         with builder.if_then(builder.and_(whole, straight)):
-            with counting(builder, depth) as loop:
+            with counted_loop(builder, depth) as loop:
                 source = builder.gep(b, [builder.mul(loop, down)])
                 goal = builder.gep(panel, [builder.mul(loop, width)])
                 for half in range(self.vectors):

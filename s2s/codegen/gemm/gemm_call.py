@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ...transforms.ir.record import record
 from ..llvm_passes import features
-from ..llvm_utils import INT, declared
+from ..llvm_utils import INT, declare_function
 from ..type_lowering import Context, memory_type
 from . import blocked
 from .indexed import Scattered
@@ -33,9 +33,9 @@ class Library:
     define: Define | None = None
 
 
-def shared() -> Library:
+def process_library() -> Library:
     """The shared functions of the process."""
-    return Library(blocked.width(features()))
+    return Library(blocked.vector_bytes_of(features()))
 
 
 def emit(context: Context, builder: Any, args: list[Any], library: Library) -> None:
@@ -67,7 +67,7 @@ def type_of(dtype: Any) -> Any:
 
 def function(context: Context, module: Any, dtype: Any, define: Define | None) -> Any:
     """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), defined by `define` or only declared."""
-    made = declared(module, type_of(dtype), f"{NAME}.f{dtype.bits}")
+    made = declare_function(module, type_of(dtype), f"{NAME}.f{dtype.bits}")
     if define is None or made.blocks:
         return made
     made.linkage = "internal"

@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..llvm_utils import INT
-from .blocked import BOOL, MANY, Gemm
+from .blocked import BOOL, MIN_ROWS_TO_PACK, Gemm
 from .tile import FLAGS
 
 NAME = "s2s.scattered"
@@ -74,7 +74,7 @@ class Scattered(Gemm):
         builder = ir.IRBuilder(made.append_basic_block())
         panel = self._panel(builder)
         far = builder.icmp_signed(">", n, width)
-        far = builder.and_(far, builder.icmp_signed(">=", m, INT(MANY)))
+        far = builder.and_(far, builder.icmp_signed(">=", m, INT(MIN_ROWS_TO_PACK)))
         end = builder.mul(k, n)
         with self._strips(builder, k, self._block_depth(builder, k)) as (start, depth):
             fresh = builder.icmp_signed("==", start, INT(0))

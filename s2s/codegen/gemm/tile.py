@@ -14,8 +14,8 @@ from llvmlite import ir
 
 from .. import llvm_utils
 from .. import value_types as types
-from ..llvm_utils import INT, counting, declared
-from ..loop_metadata import note
+from ..llvm_utils import INT, counted_loop, declare_function
+from ..loop_metadata import loop_metadata_node
 
 # Numba gives instructions without flags the flag reassoc, which would change the order of sums.
 FLAGS = ("contract",)
@@ -58,7 +58,7 @@ class Tiles:
         yield i
         i.add_incoming(builder.add(i, INT(1)), builder.block)
         hints = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
-        builder.branch(head).set_metadata("llvm.loop", note(self.module, hints))
+        builder.branch(head).set_metadata("llvm.loop", loop_metadata_node(self.module, hints))
         builder.position_at_end(after)
 
     @contextlib.contextmanager
@@ -66,7 +66,7 @@ class Tiles:
         """A strip-mined loop: yields the start of each strip and its length, at most `step`."""
         step = INT(step) if isinstance(step, int) else step
         trips = builder.sdiv(builder.add(stop, builder.sub(step, INT(1))), step)
-        with counting(builder, trips) as loop:
+        with counted_loop(builder, trips) as loop:
             at = builder.mul(loop, step)
             left = builder.sub(stop, at)
             whole = builder.icmp_signed(">", left, step)
@@ -98,7 +98,7 @@ class Tiles:
         """x * y + more of scalars or vectors, fused where the target has FMA."""
         lanes = f"v{x.type.count}" if isinstance(x.type, ir.VectorType) else ""
         kind = ir.FunctionType(x.type, [x.type] * 3)
-        add = declared(self.module, kind, f"llvm.fmuladd.{lanes}{self.suffix}")
+        add = declare_function(self.module, kind, f"llvm.fmuladd.{lanes}{self.suffix}")
         return builder.call(add, [x, y, more], fastmath=FLAGS)
 
     def _elements(self, builder: Any, vector: Any, order: Sequence[int]) -> Any:
@@ -150,7 +150,7 @@ class Tiles:
         left.add_incoming(after, head)
         back = builder.cbranch(builder.icmp_signed(">", after, INT(0)), head, done)
         # With two iterations unrolled, the operands would exceed the registers.
-        back.set_metadata("llvm.loop", note(self.module, [("unroll.disable", None)]))
+        back.set_metadata("llvm.loop", loop_metadata_node(self.module, [("unroll.disable", None)]))
         builder.position_at_end(done)
         ends = [[self._phi(builder, s, before) for s in row] for row in begin]
         for row, new in zip(ends, sums):
@@ -203,7 +203,7 @@ class Tiles:
         how: Any,
     ) -> None:  # fmt: skip
         """Store the first rows and columns, element by element, from a copy on the stack."""
-        room = llvm_utils.room(builder, self.vector, self.vectors * len(sums))
+        room = llvm_utils.entry_alloca(builder, self.vector, self.vectors * len(sums))
         tile = builder.bitcast(room, self.pointer)
         for i, row in enumerate(sums):
             line = builder.gep(tile, [INT(i * self.columns)])

@@ -65,13 +65,13 @@ def dispatching(large: Large) -> Define:
     def define(context: Context, made: Any, dtype: Any) -> None:
         builder = ir.IRBuilder(made.append_basic_block())
         m, n, k = made.args[-3:]
-        little = is_little(builder, m, n, k)
-        with builder.if_else(gemv.is_thin(builder, m, n)) as (single, both):
+        little = is_small(builder, m, n, k)
+        with builder.if_else(gemv.is_vector(builder, m, n)) as (single, both):
             with single:
                 gemv.emit(context, builder, dtype, made.args)
             with both, builder.if_else(little) as (few, many):
                 with few:
-                    emit_little(context, builder, dtype, made.args)
+                    emit_small(context, builder, dtype, made.args)
                 with many:
                     large(builder, dtype, made.args)
         builder.ret_void()
@@ -79,7 +79,7 @@ def dispatching(large: Large) -> Define:
     return define
 
 
-def is_little(builder: Any, m: Any, n: Any, k: Any) -> Any:
+def is_small(builder: Any, m: Any, n: Any, k: Any) -> Any:
     """Emit the test whether plain loops are fastest, for matrices that are not thin."""
     # An outer product (k = 1) reads nothing twice, so blocking gains nothing.
     work = builder.mul(builder.mul(m, n), k)
@@ -89,6 +89,6 @@ def is_little(builder: Any, m: Any, n: Any, k: Any) -> Any:
     return builder.and_(some, little)
 
 
-def emit_little(context: Context, builder: Any, dtype: Any, args: Any) -> None:
+def emit_small(context: Context, builder: Any, dtype: Any, args: Any) -> None:
     """Emit the loops for small matrices."""
-    gemv.write(context, builder, dtype, LOOPS_SOURCE, [*args], "bbnvvnviii")
+    gemv.emit_source(context, builder, dtype, LOOPS_SOURCE, [*args], "bbnvvnviii")

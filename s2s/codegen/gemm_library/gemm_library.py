@@ -13,8 +13,8 @@ import os
 from typing import Any
 
 from ...runtime import jit_link
-from ...transforms.ir.lazy import once
-from ..gemm.gemm_names import NAMES, TABLE, WAYS
+from ...transforms.ir.lazy import memoize
+from ..gemm.gemm_names import NAMES, VARIANT_TABLE, VARIANTS
 
 
 def choice() -> str:
@@ -28,7 +28,7 @@ def address(name: str) -> int:
     return _library(name, choice())[name]
 
 
-def offer(lowered: str) -> None:
+def register_symbols(lowered: str) -> None:
     """Register the functions that the code of a kernel calls as LLVM symbols, for all dtypes."""
     import llvmlite.binding as llvm
 
@@ -38,7 +38,7 @@ def offer(lowered: str) -> None:
             llvm.add_symbol(name, address(name))
 
 
-@once
+@memoize
 def _library(name: str, whose: str) -> Any:
     """The linked object code of one function; `whose` is the setting of S2S_GEMM."""
 
@@ -49,10 +49,10 @@ def _library(name: str, whose: str) -> Any:
 
     kind = name.split(".")[1]
     given = {jit_link.GEMM: jit_link.blas()} if kind == "blas" else {}
-    names = (name, TABLE) if kind == "gemm" else (name,)
+    names = (name, VARIANT_TABLE) if kind == "gemm" else (name,)
     made = jit_link.library(f"{name} {whose}", compiled, names, given)
     if kind == "gemm":
-        _install_resolver(made[TABLE], name.rpartition(".")[-1])
+        _install_resolver(made[VARIANT_TABLE], name.rpartition(".")[-1])
     return made
 
 
@@ -60,21 +60,21 @@ def _install_resolver(table: int, bits: str) -> None:
     """Install the callback in the address table that resolves a variant on first use."""
     import ctypes
 
-    cells = (ctypes.c_void_p * (len(WAYS) + 1)).from_address(table)
+    cells = (ctypes.c_void_p * (len(VARIANTS) + 1)).from_address(table)
 
     def find(which: int) -> None:
         # Called while a kernel runs, which falls back to plain loops if no address is stored.
         # ctypes only reports exceptions raised here.
         try:
-            cells[which] = _way(WAYS[which], bits)
+            cells[which] = _variant_address(VARIANTS[which], bits)
         except KeyboardInterrupt:
             _thread.interrupt_main()  # raise it in the program after the kernel has returned
 
     callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(find)
-    cells[len(WAYS)] = ctypes.cast(jit_link.immortal(callback), ctypes.c_void_p)
+    cells[len(VARIANTS)] = ctypes.cast(jit_link.keep_alive_forever(callback), ctypes.c_void_p)
 
 
-def _way(kind: str, bits: str) -> int:
+def _variant_address(kind: str, bits: str) -> int:
     """The address of a variant; the blocked product if there is no BLAS."""
     try:
         name = f"s2s.{kind}.{bits}"

@@ -1,9 +1,9 @@
 """The variants of the matrix product in a process, each compiled on first use.
 
-`chooser` emits the dispatch by size.  Most programs use one or two variants, and a variant takes a
-tenth of a second to compile, more than many a kernel.  The entries of the address table are null at
-first; a callback of `gemm_library.py` then fills them in.  If it fails, the dispatch function falls
-back to plain loops, which it contains.
+`dispatch_function` emits the dispatch by size.  Most programs use one or two variants, and a
+variant takes a tenth of a second to compile, more than many a kernel.  The entries of the address
+table are null at first; a callback of `gemm_library.py` then fills them in.  If it fails, the
+dispatch function falls back to plain loops, which it contains.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from llvmlite import ir
 from ...runtime.jit_link import GEMM
 from .. import value_types as types
 from ..gemm import blocked, gemm_call
-from ..gemm.gemm_names import TABLE, WAYS
+from ..gemm.gemm_names import VARIANT_TABLE, VARIANTS
 from ..llvm_passes import features
-from ..llvm_utils import INT, POINTER, declared, new_function
+from ..llvm_utils import INT, POINTER, declare_function, new_function
 from ..type_lowering import Context
 from . import gemm_dispatch, gemv
 
@@ -42,7 +42,7 @@ def plain(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
 """
 
 
-def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
+def variant_function(module: Any, name: str, dtype: Any, kind: str) -> Any:
     """Define the function of a variant, except the blocked one (`gemm/blocked.py`)."""
     made = ir.Function(module, gemm_call.type_of(dtype), name)
     made.args[6].add_attribute("noalias")  # c
@@ -50,30 +50,30 @@ def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
     if kind == "thin":
         gemv.emit(Context(_no_numba), builder, dtype, made.args)
     elif kind == "little":
-        gemm_dispatch.emit_little(Context(_no_numba), builder, dtype, made.args)
+        gemm_dispatch.emit_small(Context(_no_numba), builder, dtype, made.args)
     else:
         _blas(builder, dtype, made.args)
     builder.ret_void()
     return made
 
 
-def chooser(module: Any, name: str, dtype: Any, whose: str) -> Any:
+def dispatch_function(module: Any, name: str, dtype: Any, whose: str) -> Any:
     """Define the dispatch function that kernels call.  The table holds the addresses of the
-    variants in the order of `WAYS`, then that of the callback, which takes the index of a missing
-    variant."""
+    variants in the order of `VARIANTS`, then that of the callback, which takes the index of a
+    missing variant."""
     made = ir.Function(module, gemm_call.type_of(dtype), name)
-    cells: Any = ir.GlobalVariable(module, ir.ArrayType(INT, len(WAYS) + 1), TABLE)
+    cells: Any = ir.GlobalVariable(module, ir.ArrayType(INT, len(VARIANTS) + 1), VARIANT_TABLE)
     cells.initializer = ir.Constant(cells.value_type, None)
     builder = ir.IRBuilder(made.append_basic_block())
     m, n, k = made.args[-3:]
-    index = {kind: INT(i) for i, kind in enumerate(WAYS)}
+    index = {kind: INT(i) for i, kind in enumerate(VARIANTS)}
     large = index["blocked" if whose == "builtin" else "blas"]
-    if not whose and blocked.width(features()) >= MIN_VECTOR_BYTES:
+    if not whose and blocked.vector_bytes_of(features()) >= MIN_VECTOR_BYTES:
         work = builder.mul(builder.mul(m, n), builder.mul(k, INT(dtype.bytes)))
         few = builder.icmp_signed("<=", work, INT(MAX_BUILTIN_WORK))
         large = builder.select(few, index["blocked"], index["blas"])
-    which = builder.select(gemm_dispatch.is_little(builder, m, n, k), index["little"], large)
-    which = builder.select(gemv.is_thin(builder, m, n), index["thin"], which)
+    which = builder.select(gemm_dispatch.is_small(builder, m, n, k), index["little"], large)
+    which = builder.select(gemv.is_vector(builder, m, n), index["thin"], which)
     entry = builder.gep(cells, [INT(0), which], inbounds=True)
     missing, go = (builder.append_basic_block() for _ in range(2))
     known = builder.load_atomic(entry, "acquire", 8)
@@ -81,7 +81,7 @@ def chooser(module: Any, name: str, dtype: Any, whose: str) -> Any:
     builder.position_at_end(go)
     _tail_call(builder, made, known)
     builder.position_at_end(missing)
-    callback = builder.load(builder.gep(cells, [INT(0), INT(len(WAYS))], inbounds=True))
+    callback = builder.load(builder.gep(cells, [INT(0), INT(len(VARIANTS))], inbounds=True))
     builder.call(
         _function_pointer(builder, callback, ir.FunctionType(ir.VoidType(), [INT])), [which]
     )
@@ -107,7 +107,9 @@ def _function_pointer(builder: Any, address: Any, type_: Any) -> Any:
 def _fallback(module: Any, dtype: Any) -> Any:
     made = new_function(module, gemm_call.type_of(dtype), "plain", "noinline")
     builder = ir.IRBuilder(made.append_basic_block())
-    gemv.write(Context(_no_numba), builder, dtype, FALLBACK_SOURCE, [*made.args], "bbnvvnviii")
+    gemv.emit_source(
+        Context(_no_numba), builder, dtype, FALLBACK_SOURCE, [*made.args], "bbnvvnviii"
+    )
     builder.ret_void()
     return made
 
@@ -121,7 +123,7 @@ def _blas(builder: Any, dtype: Any, args: Any) -> None:
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
     type_ = ir.FunctionType(ir.IntType(32), kinds)
-    blas = declared(builder.module, type_, GEMM)
+    blas = declare_function(builder.module, type_, GEMM)
     letter = {
         flag: builder.select(flag, CHAR(ord("t")), CHAR(ord("n"))) for flag in (swap_a, swap_b)
     }

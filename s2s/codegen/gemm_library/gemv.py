@@ -14,7 +14,7 @@ from llvmlite import ir
 from .. import value_types as types
 from ..array_values import Buffer
 from ..llvm_utils import INT
-from ..statements import Body, Failures
+from ..statements import Body, ErrorCodes
 from ..type_inference import Types
 from ..type_lowering import Context, memory_type
 
@@ -63,7 +63,7 @@ def vector(along, alpha, a, x, beta, c, m, k, zero):
 """
 
 
-def is_thin(builder: Any, m: Any, n: Any) -> Any:
+def is_vector(builder: Any, m: Any, n: Any) -> Any:
     """Emit the test whether the result has a single row or column."""
     return builder.or_(*(builder.icmp_signed("==", size, INT(1)) for size in (m, n)))
 
@@ -87,10 +87,10 @@ def emit(context: Context, builder: Any, dtype: Any, args: Any) -> None:
         size,
         k,
     ]
-    write(context, builder, dtype, VECTOR, given, "bnvvnvii")
+    emit_source(context, builder, dtype, VECTOR, given, "bnvvnvii")
 
 
-def write(
+def emit_source(
     context: Context,
     builder: Any,
     dtype: Any,
@@ -112,8 +112,8 @@ def write(
     }
     types_ = [letters[kind] for kind in kinds + "n"]
     known = Types(function, {}, tuple(types_))
-    body = Body(context, builder, known, Failures())
-    body.brief = True
+    body = Body(context, builder, known, ErrorCodes())
+    body.few_iterations = True
     zero = ir.Constant(memory_type(dtype), 0)
     for name, kind, value in zip(known.names, types_, [*values, zero]):
         if isinstance(kind, types.Array):

@@ -41,7 +41,7 @@ def length(spec: ArraySpec) -> int:
     return 1 + (1 if spec.layout == "C" else 2) * spec.ndim
 
 
-def writer(specs: Sequence[ArraySpec]) -> Any:
+def table_builder(specs: Sequence[ArraySpec]) -> Any:
     """A function that creates a table of arrays; it raises TypeError for arrays that do not match
     `specs`."""
     dtypes = [np.dtype(s.dtype) for s in specs]
@@ -85,7 +85,7 @@ def _is_variable_array(path: Path) -> bool:
     return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
 
 
-def tabled(compiled: Compiled) -> dict[int, ArraySpec]:
+def tabled_parameters(compiled: Compiled) -> dict[int, ArraySpec]:
     """The parameters that a Numba function takes in a table: the arrays of Variables that are
     reached through objects, since they are the same in every call, and all arrays if there are
     more than `MAX_DIRECT_ARRAYS`."""

@@ -20,6 +20,7 @@ from numba.core.runtime import _nrt_python as _nrt  # type: ignore[attr-defined]
 from numba.core.serialize import dumps
 
 from ...cache import store
+from ...cache.source_key import platform_key
 from ...runtime import block_pool
 from .numba_target import environments
 
@@ -27,10 +28,10 @@ from .numba_target import environments
 def cached(compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A decorator that compiles as `compile` does (`njit(...)`) and caches the machine code."""
 
-    return lambda function: keep_code(compile(function), function)
+    return lambda function: cache_code(compile(function), function)
 
 
-def keep_code(dispatcher: Any, function: Any) -> Any:
+def cache_code(dispatcher: Any, function: Any) -> Any:
     """The dispatcher of a function, with its machine code cached from now on."""
     if hasattr(dispatcher, "_cache"):  # it is the plain function under NUMBA_DISABLE_JIT
         dispatcher._cache = EntryCache(function)
@@ -45,7 +46,7 @@ class EntryCache(_Cache):
         self.enabled = True
 
     @property
-    def cache_path(self) -> str:
+    def cache_path(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return str(store.directory())
 
     def enable(self) -> None:
@@ -61,7 +62,7 @@ class EntryCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self.enabled:
             return None
-        kept = store.fetch(self._entry(sig, target_context.codegen()))
+        kept = store.read_entry(self._entry(sig, target_context.codegen()))
         if kept is None:
             return None
         symbols, data = kept
@@ -84,13 +85,13 @@ class EntryCache(_Cache):
         alone = not any(text.count(name) > 1 for name in foreign)
         if self.enabled and alone and not data.lifted and not library.has_dynamic_globals:
             kept = _external_symbols(data.library), dumps(data._reduce())
-            store.keep(self._entry(sig, data.codegen), kept)
+            store.write_entry(self._entry(sig, data.codegen), kept)
 
     def _entry(self, sig: Any, codegen: Any) -> Path:
         function = self.function
         cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
         key = store.digest(
-            store.platform_key(),
+            platform_key(),
             f"{function.__module__}.{function.__qualname__}",
             repr((sig, codegen.magic_tuple())),
             function.__code__.co_code,
@@ -112,5 +113,5 @@ def _are_resolved(symbols: list[str]) -> bool:
         for name, address in _nrt.c_helpers.items():
             llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     if block_pool.ALLOCATE in symbols:
-        block_pool.offer()
+        block_pool.register_symbols()
     return all(llvm.address_of_symbol(s) for s in symbols)

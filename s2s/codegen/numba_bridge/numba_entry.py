@@ -12,7 +12,7 @@ from ..size_guards import Relation
 PREFIX = "_s2s_"
 # The functions that Numba compiles: one around the kernel of the code generator, one around the
 # lowered source;
-CALL, CALL_WHOLE = f"{PREFIX}call", f"{PREFIX}call_whole"
+CALL, CALL_LOWERED = f"{PREFIX}call", f"{PREFIX}call_whole"
 # and their callees, intrinsics of `codegen/numba_bridge/numba_intrinsic.py`.
 CHECK, BODY, ARRAY = f"{PREFIX}check", f"{PREFIX}body", f"{PREFIX}array"
 TABLE = "s2s_table"
@@ -70,7 +70,7 @@ def empty_text(like: str, ndim: int, dtype: str) -> str:
 
 def entry_text(lowered: str, name: str, entry: Entry) -> str:
     """Source of the Python functions that Numba compiles: `CALL` around the kernel of the code
-    generator, and `CALL_WHOLE` around the lowered source, for kernels that are `Unsupported`."""
+    generator, and `CALL_LOWERED` around the lowered source, for kernels that are `Unsupported`."""
     (header,) = re.findall(rf"^def {name}\((.*)\):$", lowered, re.MULTILINE)
     names = header.split(", ") if header else []
     passed, given = list(names), ", ".join(entry.arguments(names))
@@ -78,7 +78,7 @@ def entry_text(lowered: str, name: str, entry: Entry) -> str:
     if not (entry.written or entry.relations or entry.tabled):
         check.clear()
     lines = [f"def {CALL}({given}):", *check, f"    return {BODY}({given})", "", ""]
-    lines += [f"def {CALL_WHOLE}({given}):", *check]
+    lines += [f"def {CALL_LOWERED}({given}):", *check]
     lines += [f"    {names[i]} = {ARRAY}_{i}({given})" for i in entry.tabled]
     if entry.seed is not None:
         passed[entry.parameters] = scalar_text(entry.seed)

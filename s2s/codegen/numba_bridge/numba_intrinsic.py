@@ -16,16 +16,16 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.np import arrayobj
 
-from ...errors import Misfit, Overlap
+from ...errors import Overlap, SizeGuardFailed
 from ...runtime import block_pool
 from .. import overlap_check, size_relations
 from ..array_values import Buffer, allocate, of_values, pack, parts_of_type, release, unpack
 from ..kernel_body import Errors, Kernel
-from ..kernel_module import KERNEL, STATUS, results_of
+from ..kernel_module import KERNEL, STATUS, result_types
 from ..llvm_passes import forbid_estimates
-from ..llvm_utils import INT, NULL, member, new_function, room
+from ..llvm_utils import INT, NULL, entry_alloca, member, new_function
 from ..partition.outline_nests import Plan
-from ..partition.shared_frame import Word
+from ..partition.shared_frame import FrameSlot
 from ..partition.split_function import frame_of
 from ..statements import NO_MEMORY
 from ..syntax_helpers import named
@@ -67,7 +67,7 @@ def body(
             )
             forbid_estimates(builder.module)
             if block_pool.ALLOCATE in builder.module.globals:
-                block_pool.offer()
+                block_pool.register_symbols()
             if found is None:
                 # The kernel always raises; the code that follows is unreachable.
                 builder.position_at_end(builder.append_basic_block("never"))
@@ -123,7 +123,7 @@ def values_of(
         for i in entry.tabled:
             parts = []
             for type_ in parts_of_type(kinds[i])[:-1]:
-                parts.append(Word(position, type_).load(builder, words))
+                parts.append(FrameSlot(position, type_).load(builder, words))
                 position += 1
             found[i] = of_values(kinds[i], [*parts, NULL])
     return [found[i] for i in range(entry.parameters)]
@@ -147,7 +147,7 @@ def _new_buffers(
 
 def _release(builder: Any, arrays: list[Buffer]) -> None:
     for array in arrays:
-        place = room(builder, array.memory.type)
+        place = entry_alloca(builder, array.memory.type)
         builder.store(array.memory, place)
         release(builder, place)
 
@@ -178,12 +178,12 @@ def _call_kernel(
     if frame is None:
         passed = [part for value in values for part in _parts(value)]
     else:
-        base = room(builder, INT, frame.size)
+        base = entry_alloca(builder, INT, frame.size)
         for words, value in zip(frame.given.values(), values):
             _store_words(builder, base, words, value)
         passed = [base]
     error = builder.function.args[1]  # exception pointer of Numba's calling convention
-    parts = [results_of(own, kind) for kind in known.results]
+    parts = [result_types(own, kind) for kind in known.results]
     gives = ir.LiteralStructType([type_ for types in parts for type_ in types])
     type_ = ir.FunctionType(STATUS, [gives.as_pointer(), error.type, *(p.type for p in passed)])
     target = new_function(builder.module, type_, KERNEL, *(["noinline"] if frame else []))
@@ -202,7 +202,7 @@ def _call_kernel(
         for position, part in enumerate([part for value in found for part in _parts(value)]):
             inner.store(part, member(inner, target.args[0], position))
         inner.ret(STATUS(0))
-    results = room(builder, gives)
+    results = entry_alloca(builder, gives)
     status = builder.call(target, [results, error, *passed])
     with builder.if_then(builder.icmp_signed("!=", status, STATUS(0)), likely=False):
         _release(builder, made)
@@ -224,13 +224,13 @@ def _parts(value: Any) -> list[Any]:
 
 def _store_words(builder: Any, base: Any, words: list[Any], value: Any) -> None:
     for word, part in zip(words, _parts(value)):
-        if isinstance(word, Word):
+        if isinstance(word, FrameSlot):
             builder.store(part, word.place(builder, base))
 
 
 def checks(entry: Entry) -> Any:
-    """An intrinsic that checks the arguments.  It raises `Misfit` if the table is invalid or a size
-    guard does not hold, and `Overlap` if a written array may overlap with another."""
+    """An intrinsic that checks the arguments.  It raises `SizeGuardFailed` if the table is invalid
+    or a size guard does not hold, and `Overlap` if a written array may overlap with another."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
         kinds = tuple(map(_opaque_array, kinds_of(entry, arguments)))
@@ -244,13 +244,13 @@ def checks(entry: Entry) -> Any:
             if entry.tabled:
                 known = _is_table(builder, unpack(own, builder, TABLE_TYPE, args[-1]), entry)
                 with builder.if_then(builder.not_(known), likely=False):
-                    fail(Misfit)
+                    fail(SizeGuardFailed)
             values = values_of(entry, own, builder, kinds, args)
             integers = [_widened(builder, kind, value) for kind, value in zip(kinds, values)]
             for relation in entry.relations:
                 holds = size_relations.holds(builder, *relation, integers)
                 with builder.if_then(builder.not_(holds), likely=False):
-                    fail(Misfit)
+                    fail(SizeGuardFailed)
             if entry.written:
                 arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, Array)]
                 order = [*entry.written, *(i for i in arrays if i not in entry.written)]

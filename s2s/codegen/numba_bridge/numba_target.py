@@ -13,7 +13,8 @@ Uses of `numba.core` beyond the interface of `numba.extending` (`types`, `cgutil
 `typing.templates`, `imputils`), with files and reasons; a test compares this list with the code:
 
 - `registry.CPUTarget`, `registry.CPUDispatcher`, `registry.cpu_target`, `cpu`,
-  `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
+  `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `compiler_lock.global_compiler_lock`,
+  `environment.lookup_environment` (here):
   `numba.extending` has no option for the LLVM passes.
 - `target_extension.CPU`, `target_extension.dispatcher_registry`,
   `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
@@ -40,6 +41,7 @@ from typing import Any
 
 from numba.core import cpu, imputils
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.runtime.nrt import rtsys
@@ -47,7 +49,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, target_registr
 from numba.core.typing.context import Context as TypingContext
 from numba.core.typing.templates import builtin_registry as declarations
 
-from ...transforms.ir.lazy import lazy, once
+from ...transforms.ir.lazy import lazy_property, memoize
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -106,7 +108,7 @@ class KernelCodegen(JITCPUCodegen):
     reduce_strength = True
 
 
-@once
+@memoize
 def _codegen() -> Any:
     return KernelCodegen("s2s.exec")
 
@@ -117,8 +119,12 @@ class LibraryTarget(CPUTarget):
 
     options = cpu.CPUTargetOptions
 
-    @lazy
+    @property
     def target_context(self) -> Any:
+        return self._target_context
+
+    @lazy_property
+    def _target_context(self) -> Any:
         context: Any = cpu_target.target_context
         return context.subtarget(_internal_codegen=_codegen())
 
@@ -142,6 +148,7 @@ class KernelContext(cpu.CPUContext):
     """A target context with the implementations that calls of intrinsics, boxing of arrays and
     raising of errors need."""
 
+    @global_compiler_lock
     def init(self) -> None:
         super().init()
         self._internal_codegen = _codegen()
@@ -160,12 +167,20 @@ class KernelTarget(CPUTarget):
 
     options = cpu.CPUTargetOptions
 
-    @lazy
+    @property
     def typing_context(self) -> Any:
+        return self._typing_context
+
+    @property
+    def target_context(self) -> Any:
+        return self._target_context
+
+    @lazy_property
+    def _typing_context(self) -> KernelTyping:
         return KernelTyping()
 
-    @lazy
-    def target_context(self) -> Any:
+    @lazy_property
+    def _target_context(self) -> KernelContext:
         return KernelContext(self.typing_context, TARGET)
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from llvmlite import ir
 
 from ..array_values import Buffer
-from ..expressions import never_fails
+from ..expressions import cannot_raise
 from ..llvm_utils import new_function, struct
-from ..statements import CODE, SMALL, Body
+from ..statements import ERROR_CODE, MAX_STACK_ELEMENTS, Body
 from ..syntax_helpers import walk
 from ..type_inference import Types
 from ..value_types import Array
@@ -54,7 +54,7 @@ class Plan:
         self.sizes[s] = size
         return size
 
-    def apart(self, names: list[str]) -> set[str]:
+    def unaliased(self, names: list[str]) -> set[str]:
         """Those of the arrays a nest takes whose memory it reaches by no other name."""
         used = Counter(self.memory[n] for n in names if n in self.memory)
         alone = self.private | self.given
@@ -88,7 +88,7 @@ class Plan:
             if not isinstance(e, ast.Constant) or not isinstance(e.value, int):
                 return False
             count *= e.value
-        if count > SMALL:
+        if count > MAX_STACK_ELEMENTS:
             return False
         return mentions(s)[name] == self.mentions[name]
 
@@ -100,7 +100,7 @@ class Plan:
                 if not all(isinstance(a, ast.Constant) for a in node.exc.args):
                     return False
             elif isinstance(node, ast.expr) and node in self.types.calls:
-                if not never_fails(self.types.calls[node]):
+                if not cannot_raise(self.types.calls[node]):
                     return False
         return True
 
@@ -204,7 +204,7 @@ class Nest(Body):
     def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
         super().__init__(caller.context, builder, caller.types, caller.failures)
         self.outs = outs
-        self.frugal, self.products = caller.frugal, caller.products
+        self.prefer_compile_time, self.products = caller.prefer_compile_time, caller.products
         self.private, self.constant = caller.private, caller.constant
 
     def fail(self, code: Any) -> None:
@@ -227,9 +227,16 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     outs = [n for n in names if n in bound and n in known.slots and n in kept]
     takes = [n for n in names if n not in bound or n in outs]
     values = [caller.variable(n) for n in takes]
-    apart = plan.apart(takes)
+    unaliased = plan.unaliased(takes)
     roles = [
-        (known.names[n], n in known.slots, n in bound, n in outs, n in apart, n in plan.constant)
+        (
+            known.names[n],
+            n in known.slots,
+            n in bound,
+            n in outs,
+            n in unaliased,
+            n in plan.constant,
+        )
         for n in names
     ]
     key = text, tuple(roles)
@@ -241,7 +248,7 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     result = caller.builder.call(function, parts_of(values))
     code = caller.builder.extract_value(result, 0)
     if any(isinstance(n, ast.Raise) for n in walk(s)):
-        failed = caller.builder.icmp_unsigned("!=", code, CODE(0))
+        failed = caller.builder.icmp_unsigned("!=", code, ERROR_CODE(0))
         with caller.builder.if_then(failed, likely=False):
             caller.fail(code)
     for position, name in enumerate(outs, 1):
@@ -271,23 +278,23 @@ def write(
     known, context = plan.types, caller.context
     module = caller.builder.module
     kinds = [context.value_type(known.names[n]) for n in outs]
-    result = ir.LiteralStructType([CODE, *kinds])
+    result = ir.LiteralStructType([ERROR_CODE, *kinds])
     arguments = [p.type for p in parts_of(values)]
     name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
     function = new_function(module, ir.FunctionType(result, arguments), name, "noinline")
     body = Nest(caller, ir.IRBuilder(function.append_basic_block()), kinds)
-    given, apart = list(function.args), plan.apart(takes)
+    given, unaliased = list(function.args), plan.unaliased(takes)
     for variable, value in zip(takes, values):
         count = len(_parts(value))
         parts, given = given[:count], given[count:]
         if isinstance(value, Buffer):
-            if variable in apart:
+            if variable in unaliased:
                 parts[0].add_attribute("noalias")
             body.values[variable] = value.of_parts([*parts, value.memory])
         else:
             body.assign(variable, parts[0])
     inside(body)
-    body.leave(CODE(0), [body.variable(n) for n in outs])
+    body.leave(ERROR_CODE(0), [body.variable(n) for n in outs])
     return function
 
 

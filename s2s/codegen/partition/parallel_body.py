@@ -15,18 +15,26 @@ from llvmlite import ir
 
 from ... import kernels
 from ...runtime.jit_link import PARALLEL_FOR
-from ..llvm_utils import INT, POINTER, counting, declared, member, new_function, room
-from ..statements import CODE, Body, is_small
+from ..llvm_utils import (
+    INT,
+    POINTER,
+    counted_loop,
+    declare_function,
+    entry_alloca,
+    member,
+    new_function,
+)
+from ..statements import ERROR_CODE, Body, fits_on_stack
 from ..syntax_helpers import walk
 from ..value_types import Array
 from .outline_nests import Nest, Plan, bound_in, parts_of, spelling, write
 
 BODY_TYPE = ir.FunctionType(ir.VoidType(), [POINTER, INT])
 PARALLEL_FOR_TYPE = ir.FunctionType(ir.VoidType(), [BODY_TYPE.as_pointer(), POINTER, INT])
-CODES = ir.ArrayType(CODE, kernels.CHUNKS)
+CODES = ir.ArrayType(ERROR_CODE, kernels.MAX_CHUNKS)
 
 
-def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
+def can_outline_parallel(caller: Body, plan: Plan, s: ast.For) -> bool:
     """Whether the body can be outlined: it allocates only arrays that fit on the stack, and its
     errors have constant arguments (`Plan.fails_simply`)."""
     for node in walk(s):
@@ -43,10 +51,10 @@ def _is_small(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
         return False
     sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]
-    return len(sizes) == len(value.args[0].elts) and is_small([INT(n) for n in sizes])
+    return len(sizes) == len(value.args[0].elts) and fits_on_stack([INT(n) for n in sizes])
 
 
-def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
+def emit_parallel_loop(caller: Body, plan: Plan, s: ast.For) -> None:
     """Emit a parallel loop: the record, the call of the thread pool, and the check for errors."""
     assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name)
     builder, known = caller.builder, plan.types
@@ -55,12 +63,12 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
     bound = bound_in(s)
     takes = [n for n in order if n not in bound]
     values = [caller.variable(n) for n in takes]
-    codes = room(builder, CODES)
+    codes = entry_alloca(builder, CODES)
     fails = any(isinstance(n, ast.Raise) for n in walk(s))
     if fails:
         builder.store(ir.Constant(CODES, None), codes)
     record = _record(builder, [codes, *parts_of(values)])
-    unaliased = plan.apart(takes)
+    unaliased = plan.unaliased(takes)
     roles = [
         (known.names[n], n in known.slots, n in bound, n in unaliased, n in plan.constant)
         for n in order
@@ -73,13 +81,13 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
             lambda nest: _body(nest, s),
         )  # fmt: skip
         run = plan.made[key] = _record_adapter(builder.module, body, record.type, fails)
-    launch = declared(builder.module, PARALLEL_FOR_TYPE, PARALLEL_FOR)
+    launch = declare_function(builder.module, PARALLEL_FOR_TYPE, PARALLEL_FOR)
     count = caller.integer(s.iter.args[0])
     builder.call(launch, [run, builder.bitcast(record, POINTER), count])
     if fails:
-        with counting(builder, count) as i:
+        with counted_loop(builder, count) as i:
             code = builder.load(builder.gep(codes, [INT(0), i], inbounds=True))
-            failed = builder.icmp_unsigned("!=", code, CODE(0))
+            failed = builder.icmp_unsigned("!=", code, ERROR_CODE(0))
             with builder.if_then(failed, likely=False):
                 caller.fail(code)
 
@@ -89,7 +97,7 @@ def _body(nest: Nest, s: ast.For) -> None:
 
 
 def _record(builder: Any, values: list[Any]) -> Any:
-    record = room(builder, ir.LiteralStructType([v.type for v in values]))
+    record = entry_alloca(builder, ir.LiteralStructType([v.type for v in values]))
     for position, value in enumerate(values):
         builder.store(value, member(builder, record, position))
     return record

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ...transforms.ir.record import record
 from ..syntax_helpers import walk
 from .outline_nests import spelling
-from .shared_frame import Word
+from .shared_frame import FrameSlot
 
 
 class Framed(Protocol):
@@ -44,7 +44,7 @@ class Outcome:
     constants: list[tuple[int, int, Any]]
 
 
-class Look:
+class PartKey:
     """The key of a part, independent of variable names.  Parts with the same key are one function,
     and only the first is emitted."""
 
@@ -108,11 +108,11 @@ class Look:
 
 def _relative(word: Any) -> Any:
     """A component of a variable, independent of the variable's offset in the frame."""
-    if isinstance(word, Word):
+    if isinstance(word, FrameSlot):
         return word.position - word.home, word.type
     return str(word)
 
 
 def _frame_offset(words: list[Any]) -> int:
     """The frame offset of a variable; -1 if all its components are constants."""
-    return next((word.home for word in words if isinstance(word, Word)), -1)
+    return next((word.home for word in words if isinstance(word, FrameSlot)), -1)

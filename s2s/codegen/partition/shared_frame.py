@@ -18,7 +18,7 @@ from ..value_types import Array
 
 
 @record(frozen=True)
-class Word:
+class FrameSlot:
     """A slot in a frame, at offset `position` in words of eight bytes.  `home` is the offset of the
     first word of the variable it belongs to."""
 
@@ -36,8 +36,8 @@ class Word:
 
 
 class Frame:
-    """The layout of a frame.  `words[name]` are the components of a variable, each a `Word` or a
-    constant.  The arguments of the kernel (`given`) come first, then a table of the meminfos of
+    """The layout of a frame.  `words[name]` are the components of a variable, each a `FrameSlot` or
+    a constant.  The arguments of the kernel (`given`) come first, then a table of the meminfos of
     arrays, at `table`.  `parts` are the statements in order: a list of statements is a function of
     its own, a single statement is emitted in the kernel itself."""
 
@@ -55,7 +55,7 @@ class Frame:
                 words = self._add([context.value_type(type_)])
             self.given[parameter.arg] = words
         self.table = self.size
-        self.size += arrays_in(known)
+        self.size += array_count(known)
         self.words |= {n: words for n, words in self.given.items() if n not in known.slots}
         for name in _cross_function_names(parts, known, self.given):
             type_ = known.names[name]
@@ -69,14 +69,14 @@ class Frame:
     def _add(self, types: list[Any]) -> list[Any]:
         home, words = self.size, []
         for type_ in types:
-            words.append(Word(self.size, type_, home))
+            words.append(FrameSlot(self.size, type_, home))
             self.size += _words_of(type_)
         return words
 
-    def memory(self, number: int) -> Word:
+    def memory(self, number: int) -> FrameSlot:
         """The slot of a meminfo in the table."""
         position = self.table + number
-        return Word(position, POINTER, position)
+        return FrameSlot(position, POINTER, position)
 
 
 def _cross_function_names(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
@@ -95,7 +95,7 @@ def _cross_function_names(parts: list[Any], known: Types, given: Iterable[str]) 
     return [n for n in shared if n in known.slots or n not in known.loops]
 
 
-def arrays_in(known: Types) -> int:
+def array_count(known: Types) -> int:
     """The number of array variables."""
     return sum(isinstance(t, Array) for t in known.names.values())
 

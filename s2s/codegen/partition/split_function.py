@@ -23,16 +23,16 @@ from typing import Any
 from llvmlite import ir
 
 from ..array_values import Buffer, of_values, parts_of_type, release
-from ..llvm_utils import INT, POINTER, new_function, room
-from ..statements import CODE, Body, Failures
+from ..llvm_utils import INT, POINTER, entry_alloca, new_function
+from ..statements import ERROR_CODE, Body, ErrorCodes
 from ..syntax_helpers import walk
 from ..type_inference import Types
 from ..type_lowering import Context
 from ..value_types import Array
 from .outline_nests import Plan, call_nest, is_parallel, spelling
-from .parallel_body import can_share, share_out
-from .part_dedup import Look
-from .shared_frame import Frame, Word, arrays_in
+from .parallel_body import can_outline_parallel, emit_parallel_loop
+from .part_dedup import PartKey
+from .shared_frame import Frame, FrameSlot, array_count
 
 # A kernel with more statements than this is cut, nests counted as one,
 LONG = 100
@@ -97,21 +97,21 @@ class Framed(Body):
         context: Context,
         builder: Any,
         known: Types,
-        failures: Failures,
+        failures: ErrorCodes,
         plan: Plan,
         frame: Frame | None,
         base: Any,
     ) -> None:
         super().__init__(context, builder, known, failures)
         self.plan, self.frame, self.base = plan, frame, base
-        self.frugal, self.constant = plan.huge, plan.constant
+        self.prefer_compile_time, self.constant = plan.huge, plan.constant
         self.words = frame.words if frame else {}
         if frame is not None:
             table = builder.gep(base, [INT(frame.table)], inbounds=True)
             arrays = ir.ArrayType(POINTER, frame.size - frame.table)
             self.table = builder.bitcast(table, arrays.as_pointer())
         else:
-            self.table = room(builder, ir.ArrayType(POINTER, arrays_in(known)), zero=True)
+            self.table = entry_alloca(builder, ir.ArrayType(POINTER, array_count(known)), zero=True)
 
     # ---- variables
 
@@ -133,9 +133,9 @@ class Framed(Body):
 
     def read(self, words: list[Any]) -> list[Any]:
         """What stands for a variable, from the frame."""
-        return [self.builder.load(self.at(w)) if isinstance(w, Word) else w for w in words]
+        return [self.builder.load(self.at(w)) if isinstance(w, FrameSlot) else w for w in words]
 
-    def at(self, word: Word) -> Any:
+    def at(self, word: FrameSlot) -> Any:
         return word.place(self.builder, self.base)
 
     def of_parts(self, name: str, parts: list[Any]) -> Any:
@@ -186,9 +186,9 @@ class Framed(Body):
             if name in self.owned and not self.builder.block.is_terminated:
                 release(self.builder, self.memory_of(name))
 
-    def apart(self, s: ast.For) -> bool:
-        if is_parallel(s) and can_share(self, self.plan, s):
-            share_out(self, self.plan, s)
+    def emit_outlined(self, s: ast.For) -> bool:
+        if is_parallel(s) and can_outline_parallel(self, self.plan, s):
+            emit_parallel_loop(self, self.plan, s)
             return True
         alone = self.plan.stands_alone(s)
         if alone:
@@ -213,7 +213,7 @@ class Movable(Part):
         super().__init__(*args)
         self.homes: dict[int, Any] = {}
 
-    def at(self, word: Word) -> Any:
+    def at(self, word: FrameSlot) -> Any:
         builder = self.builder
         if word.home not in self.homes:
             # It may be called where the function begins already.
@@ -221,7 +221,7 @@ class Movable(Part):
             with nullcontext() if builder.block is first else builder.goto_block(first):
                 entry = builder.gep(builder.function.args[1], [INT(len(self.homes))])
                 self.homes[word.home] = builder.gep(self.base, [builder.load(entry)])
-        return Word(word.position - word.home, word.type).place(builder, self.homes[word.home])
+        return FrameSlot(word.position - word.home, word.type).place(builder, self.homes[word.home])
 
     def memory_of(self, name: str) -> Any:
         assert self.frame is not None
@@ -234,7 +234,7 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
         function, _ = _written(caller, stmts, last, moves=False)
         return caller.builder.call(function, [caller.base])
     assert caller.frame is not None
-    seen = Look(caller, stmts, last)
+    seen = PartKey(caller, stmts, last)
     alike = caller.plan.alike.get(seen.key)
     if alike is None:
         function, homes = _written(caller, stmts, last, moves=True)
@@ -249,7 +249,7 @@ def _written(
 ) -> tuple[Any, list[int]]:
     """The function, which may be an earlier one, and the places that it wants to be told."""
     module = caller.builder.module
-    type_ = ir.FunctionType(CODE, [WORDS, WORDS] if moves else [WORDS])
+    type_ = ir.FunctionType(ERROR_CODE, [WORDS, WORDS] if moves else [WORDS])
     function = new_function(module, type_, module.get_unique_name("s2s.part"), "noinline")
     builder: Any = ir.IRBuilder(function.append_basic_block())
     part = (Movable if moves else Part)(
@@ -263,7 +263,7 @@ def _written(
     for s in stmts:
         part.statement(s, last.get(s, []))
     if not builder.block.is_terminated:
-        builder.ret(CODE(0))
+        builder.ret(ERROR_CODE(0))
     if not isinstance(part, Movable):
         return function, []
     # Its own instructions take no time worth mentioning, but many of them long to improve.

@@ -10,7 +10,7 @@ import pytest
 
 import s2s
 from s2s.call.backend_choice import BACKENDS
-from s2s.errors import Misfit
+from s2s.errors import SizeGuardFailed
 from s2s.runtime import block_pool
 from tests import oracle
 from tests.corpus import Case, load
@@ -173,7 +173,7 @@ def test_the_default_is_a_numba_dispatcher(rng: np.random.Generator) -> None:
 def test_a_dispatcher_refuses_sizes_it_was_not_compiled_for() -> None:
     f = s2s.grad(lambda x, y: np.sum(x * y))
     f(np.ones(3), np.ones(3))
-    with pytest.raises(Misfit):
+    with pytest.raises(SizeGuardFailed):
         f.compiled(np.ones(3), np.ones(4))
     assert f(np.ones(3), np.ones(1)).shape == (3,)  # another specialisation
 
@@ -255,7 +255,7 @@ def test_arrays_of_variables_are_passed_in_one_table() -> None:
     variables[1].assign(np.full(3, 7.0))
     step(x)
     np.testing.assert_allclose(variables[1].numpy(), 5.6)
-    with pytest.raises(Misfit):
+    with pytest.raises(SizeGuardFailed):
         step.compiled(x, np.zeros(10, np.int64))
 
 

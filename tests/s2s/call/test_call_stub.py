@@ -26,14 +26,14 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 def counted(function: Any) -> list[int]:
     """How often a call took the general path."""
     count = [0]
-    slowly = type(function)._slowly
+    slowly = type(function)._slow_path
 
     def spy(self: Any, args: Any, kwargs: Any) -> Any:
         if self._shared is function._shared:
             count[0] += 1
         return slowly(self, args, kwargs)
 
-    function.__class__ = type("Spied", (type(function),), {"_slowly": spy})
+    function.__class__ = type("Spied", (type(function),), {"_slow_path": spy})
     return count
 
 

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from s2s.cli.annotation_hints import UNKNOWN, annotated, value_of
-from s2s.cli.argument_syntax import Maker
+from s2s.cli.argument_syntax import ExampleMaker
 
 
 @dataclasses.dataclass
@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 def value(annotation: Any) -> Any:
-    return annotated(annotation, globals(), Maker())
+    return annotated(annotation, globals(), ExampleMaker())
 
 
 def test_numbers_and_texts():
@@ -50,5 +50,5 @@ def test_what_determines_nothing():
     for annotation in (np.ndarray, list, "np.ndarray", "Nonsense", tuple[float, ...], object):
         assert value(annotation) is UNKNOWN
     parameters = inspect.signature(lambda a, b=4.0: a).parameters
-    assert value_of(parameters["a"], {}, Maker()) is UNKNOWN
-    assert value_of(parameters["b"], {}, Maker()) == 4.0
+    assert value_of(parameters["a"], {}, ExampleMaker()) is UNKNOWN
+    assert value_of(parameters["b"], {}, ExampleMaker()) == 4.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2s.cli.argument_syntax import Maker
+from s2s.cli.argument_syntax import ExampleMaker
 from s2s.cli.exit_codes import CommandError
 
 
 def one(text: str, **sizes: int):
-    (value,), named = Maker(sizes).arguments(text)
+    (value,), named = ExampleMaker(sizes).arguments(text)
     assert not named
     return value
 
@@ -42,7 +42,7 @@ def test_numbers(text, kind):
 
 
 def test_named_sizes_are_the_same_everywhere_and_differ_from_each_other():
-    (a, b, c), _ = Maker().arguments("float64[n,m], float64[m], float64[n]")
+    (a, b, c), _ = ExampleMaker().arguments("float64[n,m], float64[m], float64[n]")
     assert a.shape == (*c.shape, *b.shape) and b.shape != c.shape
 
 
@@ -58,13 +58,13 @@ def test_bounds():
 
 
 def test_values_containers_and_names():
-    args, named = Maker().arguments("3, -1.5, (float, [int64[2], None]), {'a': 'b'}, k=True")
+    args, named = ExampleMaker().arguments("3, -1.5, (float, [int64[2], None]), {'a': 'b'}, k=True")
     assert args[:2] == (3, -1.5) and type(args[2][0]) is float and args[2][1][1] is None
     assert args[3] == {"a": "b"} and named == {"k": True}
 
 
 def test_other_expressions_are_evaluated():
-    maker = Maker(evaluate=lambda text: eval(text, {"np": np}))
+    maker = ExampleMaker(evaluate=lambda text: eval(text, {"np": np}))
     (x,), _ = maker.arguments("np.ones((2, 3))")
     assert x.shape == (2, 3)
 
@@ -78,4 +78,4 @@ def test_the_same_words_mean_the_same_numbers():
 )
 def test_what_cannot_be_read(text):
     with pytest.raises(CommandError, match="write types as"):
-        Maker().arguments(text)
+        ExampleMaker().arguments(text)

@@ -57,7 +57,7 @@ def test_bytecode_is_off(run, monkeypatch):
     from s2s.backends.native import call_bytecode, call_vm
 
     for module in (call_bytecode, call_vm):
-        monkeypatch.setattr(module, "is_known", lambda: False)
+        monkeypatch.setattr(module, "is_vm_layout_known", lambda: False)
     told = run("doctor")
     assert "fast: a generated Python function (no bytecode: this interpreter lays out" in told.out
 

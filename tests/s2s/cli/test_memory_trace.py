@@ -46,13 +46,13 @@ def test_arguments_are_not_counted():
 
 
 def test_long_runs_are_told_in_larger_steps(monkeypatch):
-    monkeypatch.setattr(memory_trace, "POINTS", 64)
+    monkeypatch.setattr(memory_trace, "MAX_SAMPLES", 64)
     found, _ = traced(many_steps, 0.5, 1000)
     assert 32 <= len(found.lines) == len(found.after) == len(found.most) <= 64
     assert found.steps > 2000
 
 
 def test_a_run_that_takes_too_long_is_ended(monkeypatch):
-    monkeypatch.setattr(memory_trace, "PATIENCE", 0.0)
+    monkeypatch.setattr(memory_trace, "TIME_LIMIT_SECONDS", 0.0)
     found, _ = traced(many_steps, 0.5, 1000)
     assert not found.complete and found.steps <= 1100

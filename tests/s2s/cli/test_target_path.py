@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from s2s.cli.exit_codes import PROGRAM, USAGE, CommandError
+from s2s.cli.exit_codes import USAGE, USER_ERROR, CommandError
 from s2s.cli.target_path import find, functions_in, split
 
 
@@ -92,10 +92,10 @@ def test_what_is_not_there(run, model):
 
 def test_a_file_that_fails(run, write):
     error = complaint(f"{write('x = 1' + chr(10) + 'x / 0' + chr(10))}:f")
-    assert error.code == PROGRAM
+    assert error.code == USER_ERROR
     assert "line 2" in str(error) and "ZeroDivisionError" in str(error)
     assert "importlib" not in str(error)
-    assert complaint(f"{write('import sys; sys.exit(3)', 'leaves.py')}:f").code == PROGRAM
+    assert complaint(f"{write('import sys; sys.exit(3)', 'leaves.py')}:f").code == USER_ERROR
 
 
 def test_what_a_file_prints_is_not_output(run, write, capfd):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.backends.build_kernel import build, jit_helpers, load, tell_numba
+from s2s.backends.build_kernel import build, jit_helpers, load, register_runtime_functions
 from s2s.codegen.options import OPTIONS
 
 numba = pytest.importorskip("numba")
@@ -39,7 +39,7 @@ def kernel(text: str, *args):
     text = module_text(text)
     module, plain = (load("_s2s_plain", text) for _ in "ab")
     jit_helpers(module, "f")
-    tell_numba(text)
+    register_runtime_functions(text)
     space = vars(module)
     body = numba_intrinsic.body(text, "f", space, plain_entry(text, "f"), lambda: None)
     names = ", ".join("abcdefgh"[: len(args)])
@@ -458,4 +458,4 @@ def test_arrays_given_lie_apart_but_for_those_with_two_names():
     known = Types(function, vars(module), (vector,) * 4)
     plan = Plan(function, known)
     assert plan.given == {"x", "y", "out"}
-    assert plan.apart(["x", "w", "out"]) == {"x", "out"}
+    assert plan.unaliased(["x", "w", "out"]) == {"x", "out"}

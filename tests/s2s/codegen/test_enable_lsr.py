@@ -26,7 +26,7 @@ def test_an_innermost_loop_that_branches() -> None:
                 if x[i, j] > 0.0:
                     y[i] += x[i, j]
     """
-    assert enable_lsr.pays(function(text))
+    assert enable_lsr.is_lsr_profitable(function(text))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_innermost_loop_that_branches() -> None:
     ],
 )
 def test_others(text: str) -> None:
-    assert not enable_lsr.pays(function(text))
+    assert not enable_lsr.is_lsr_profitable(function(text))
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 5), (1, 1, 1), (0, 2, 3), (2, 0, 3), (2, 3, 0)])

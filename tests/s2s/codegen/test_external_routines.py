@@ -20,12 +20,12 @@ def _own_cache(tmp_path, monkeypatch) -> None:
 
 
 def _routines() -> list[jit_link.Code]:
-    codes = [store.fetch(path) for path in store.directory().glob("runtime_*")]
+    codes = [store.read_entry(path) for path in store.directory().glob("runtime_*")]
     return [c for c in codes if isinstance(c, jit_link.Code)]
 
 
 def _called() -> list[set[str]]:
-    codes = [store.fetch(path) for path in sorted(store.directory().glob("kernel_*"))]
+    codes = [store.read_entry(path) for path in sorted(store.directory().glob("kernel_*"))]
     return [{s for s in code.symbols if s.startswith(jit_link.ROUTINE)} for code in codes]
 
 

@@ -69,4 +69,4 @@ def loop(text: str) -> ast.For:
 def test_how_often_statements_of_loops_within_loops_would_be_written_out(
     text: str, copies: int
 ) -> None:
-    assert loop_metadata._copies(loop(text)) == copies
+    assert loop_metadata._unrolled_copies(loop(text)) == copies

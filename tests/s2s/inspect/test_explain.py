@@ -493,7 +493,7 @@ def loops_of_all_kinds(x, steps):
 
 
 def test_what_runs_on_threads(monkeypatch):
-    monkeypatch.setattr("s2s.runtime.thread_pool.count", lambda: 2)
+    monkeypatch.setattr("s2s.runtime.thread_pool.thread_count", lambda: 2)
     f = s2s.function(loops_of_all_kinds)
     assert f.explain(np.ones(100), 3).threads == []
     report = f.explain(np.ones(1_000_000), 3)
@@ -504,7 +504,7 @@ def test_what_runs_on_threads(monkeypatch):
     assert "parallel=False" in str(
         s2s.function(loops_of_all_kinds, parallel=False).explain(np.ones(1_000_000), 3)
     )
-    monkeypatch.setattr("s2s.runtime.thread_pool.count", lambda: 1)
+    monkeypatch.setattr("s2s.runtime.thread_pool.thread_count", lambda: 1)
     assert "(this process has one core)" in str(f.explain(np.ones(1_000_000), 3))
 
 

@@ -120,7 +120,7 @@ def test_what_is_kept_is_bounded(blocks: Blocks) -> None:
         now = block_pool.usage()
         assert now["in_use"] == before["in_use"]
         most = now["most"]
-        assert now["kept"] + now["in_use"] <= most + most // 8 + block_pool.SLACK
+        assert now["kept"] + now["in_use"] <= most + most // 8 + block_pool.SLACK_BYTES
     # The sizes asked for last are there.
     kept = block_pool.usage()["kept"]
     blocks.give(blocks.take(79 * MB))
@@ -130,10 +130,10 @@ def test_what_is_kept_is_bounded(blocks: Blocks) -> None:
 def test_old_demand_is_forgotten(blocks: Blocks) -> None:
     blocks.give(blocks.take(400 * MB))
     assert block_pool.usage()["kept"] >= 400 * MB
-    for _ in range(2 * block_pool.WINDOW):
+    for _ in range(2 * block_pool.PEAK_WINDOW):
         blocks.give(blocks.take(MB))
     now = block_pool.usage()
-    assert now["kept"] <= now["most"] + now["most"] // 8 + block_pool.SLACK < 300 * MB
+    assert now["kept"] <= now["most"] + now["most"] // 8 + block_pool.SLACK_BYTES < 300 * MB
 
 
 def test_memory_that_is_released(blocks: Blocks) -> None:

@@ -50,7 +50,7 @@ def test_modules_that_are_imported_count_as_old(monkeypatch, frozen: bool) -> No
     if frozen:
         gc.freeze()
     before = gc.get_freeze_count()
-    with gc_pause.importing():
+    with gc_pause.promote_imported():
         monkeypatch.setitem(sys.modules, "s2s_old", types.ModuleType("s2s_old"))
         kept = [[] for _ in range(1000)]
     # Frozen objects of other threads may have been freed meanwhile; none was added.
@@ -61,6 +61,6 @@ def test_modules_that_are_imported_count_as_old(monkeypatch, frozen: bool) -> No
 def test_nothing_is_moved_if_nothing_is_imported() -> None:
     gc.disable()
     gc.collect()
-    with gc_pause.importing():
+    with gc_pause.promote_imported():
         kept = [[] for _ in range(1000)]
     assert gc.get_count()[0] >= 500 and len(kept) == 1000

@@ -32,9 +32,9 @@ from tests.corpus.known import KNOWN
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Every loop that may be split is, however short; nothing of it is kept."""
-    monkeypatch.setattr(parallelize, "START", 0)
-    monkeypatch.setattr(parallelize, "GRAIN", 1)
-    monkeypatch.setattr(parallelize, "PER_ELEMENT", 0)
+    monkeypatch.setattr(parallelize, "THREAD_START_COST", 0)
+    monkeypatch.setattr(parallelize, "MIN_CHUNK_WORK", 1)
+    monkeypatch.setattr(parallelize, "MIN_WORK_PER_PRIVATE_ELEMENT", 0)
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
     _forget()
     yield
@@ -298,21 +298,21 @@ def test_an_option_of_every_transform() -> None:
 
 
 def test_short_loops_run_as_they_are() -> None:
-    assert parallelize.MAX_CHUNKS == kernels.CHUNKS
+    assert parallelize.MAX_CHUNKS == kernels.MAX_CHUNKS
     assert kernels.chunks(1000, 16383, 1 << 14, 0) == 1
     assert kernels.chunks(1000, 1 << 16, 1 << 14, 0) == 4
     assert kernels.chunks(3, 1 << 30, 1 << 14, 0) == 3
-    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 5) == kernels.CHUNKS
-    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, kernels.ROOM // 3) == 3
-    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 10 * kernels.ROOM) == 2
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 5) == kernels.MAX_CHUNKS
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, kernels.MAX_PRIVATE_ELEMENTS // 3) == 3
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 10 * kernels.MAX_PRIVATE_ELEMENTS) == 2
     assert kernels.chunks(-5, -5, 1 << 14, 0) == 1
     assert kernels.chunks(0, 0, 1, 0) == 1
 
 
 def test_few_long_rows() -> None:
     """Rows are cut only where each is a chunk already, and there is work for more."""
-    assert kernels.across(1, 1000, 1, 1 << 20, 1 << 14, 0) == kernels.CHUNKS
-    assert kernels.across(3, 1000, 3, 1 << 20, 1 << 14, 0) == kernels.CHUNKS // 3
+    assert kernels.across(1, 1000, 1, 1 << 20, 1 << 14, 0) == kernels.MAX_CHUNKS
+    assert kernels.across(3, 1000, 3, 1 << 20, 1 << 14, 0) == kernels.MAX_CHUNKS // 3
     assert kernels.across(3, 5, 3, 1 << 20, 1 << 14, 0) == 5
     assert kernels.across(3, 1000, 3, 1 << 16, 1 << 14, 0) == 1
     assert kernels.across(3, 1000, 4, 1 << 20, 1 << 14, 0) == 1
@@ -336,7 +336,7 @@ SMALL, LARGE = np.linspace(-1.0, 1.0, 1000), np.linspace(-1.0, 1.0, 300_000)
 
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("s2s.runtime.thread_pool.count", lambda: 2)
+    monkeypatch.setattr("s2s.runtime.thread_pool.thread_count", lambda: 2)
 
 
 def ripples(x):  # type: ignore[no-untyped-def]
@@ -385,11 +385,11 @@ def test_both_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_how_many_threads(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     monkeypatch.setenv(variable, "5")
-    assert thread_pool.count() == 5
+    assert thread_pool.thread_count() == 5
 
 
 def test_one_thread_is_enough_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("s2s.runtime.thread_pool.count", lambda: 1)
+    monkeypatch.setattr("s2s.runtime.thread_pool.thread_count", lambda: 1)
     f = afresh()
     f(LARGE)
     assert "rt.prange(" not in f.lowered

@@ -27,7 +27,7 @@ def test_each_chunk_once(count: int) -> None:
     assert sorted(done) == list(range(count))
 
 
-@pytest.mark.skipif(thread_pool.count() < 2, reason="one thread only")
+@pytest.mark.skipif(thread_pool.thread_count() < 2, reason="one thread only")
 def test_threads_take_part() -> None:
     """The first chunk is over only when another thread has begun the second."""
     other = threading.Event()

@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.autodiff.forward import forward
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify import simplify
 from tests.transforms.cases import CASES, Case
@@ -17,7 +17,7 @@ from tests.transforms.programs import differences, run
 
 STAGES = {
     "plain": lambda m: m,
-    "saved": lambda m: simplify(save(simplify(m))),
+    "saved": lambda m: simplify(plan_tape(simplify(m))),
 }
 
 

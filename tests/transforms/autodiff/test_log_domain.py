@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.autodiff.log_domain import mark_log_domain, unmarked
+from s2s.transforms.autodiff.log_domain import erase_log_domain_in, mark_log_domain
 from s2s.transforms.frontend.pytree import describe
 from s2s.transforms.ir.builder import NameSupply
 from s2s.transforms.ir.nodes import Function
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.ir.scopes import names_of
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.rules.internal.log_domain_rules import LOG_DOMAIN_RULES
@@ -37,7 +37,7 @@ def rewritten(function: Function) -> tuple[Function, list[int]]:
 
 def operations(function: Function) -> list[str]:
     """The statements without types, and without what only logarithms are computed by."""
-    lines = show(eliminate_dead_code(function), types=False).splitlines()[1:-1]
+    lines = print_ir(eliminate_dead_code(function), types=False).splitlines()[1:-1]
     return [line.strip() for line in lines]
 
 
@@ -65,7 +65,7 @@ def test_before_and_after() -> None:
     before = value_form(logistic)
     after, _ = rewritten(before)
     assert operations(after) == textwrap.dedent(LOGISTIC).strip().splitlines()
-    assert show(unmarked(after)) == show(before)
+    assert print_ir(erase_log_domain_in(after)) == print_ir(before)
 
 
 def softplus(x: Any) -> Any:
@@ -163,9 +163,9 @@ def test_what_is_found(f: Any) -> None:
     after, places = rewritten(before)
     used = {line.split(" = ")[1].split("(")[0] for line in operations(after)}
     assert used & set(LOG_DOMAIN_RULES) >= set(FOUND[f]) - {"log_total"}
-    assert show(unmarked(after)) == show(before), "what is computed is as it was"
+    assert print_ir(erase_log_domain_in(after)) == print_ir(before), "what is computed is as it was"
     again, _ = rewritten(after)
-    assert show(again) == show(after), "what is marked is not marked again"
+    assert print_ir(again) == print_ir(after), "what is marked is not marked again"
     for stmt, k in zip(before.body, places, strict=True):
         assert stmt.op.name == after.body[k].op.name  # type: ignore[union-attr]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.nodes import Module
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify import simplify
@@ -18,7 +18,7 @@ from tests.transforms.programs import differences, run
 PIPELINES = {
     "plain": lambda m: m,
     "simplified": simplify,
-    "saved": lambda m: simplify(save(simplify(m))),
+    "saved": lambda m: simplify(plan_tape(simplify(m))),
 }
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.autodiff.custom_derivative import settle
+from s2s.transforms.autodiff.custom_derivative import erase_custom_derivatives
 from s2s.transforms.autodiff.forward import forward
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.builder import const
 from s2s.transforms.ir.nodes import (
     Array,
@@ -78,7 +78,7 @@ def test_the_same_gradient_in_every_order(case: Case) -> None:
     plain = reverse(case.module, case.wrt, 0, Facts())
     once = reverse(checkpointed(case.module, 2), case.wrt, 0, Facts())
     assert len(list(walk(once.main.body))) != len(list(walk(plain.main.body)))
-    saved = simplify(save(simplify(settle(once))))
+    saved = simplify(plan_tape(simplify(erase_custom_derivatives(once))))
     pushed = [forward(m, case.wrt, Facts()) for m in (plain, once)]
     results = len(case.module.main.results)
     pulled = [reverse(m, case.wrt, results, Facts()) for m in (plain, once)]
@@ -130,7 +130,7 @@ def test_as_few_steps_as_possible(s: int, monkeypatch: pytest.MonkeyPatch) -> No
         calls += 1
         return np.sin(*args)
 
-    vjp = simplify(settle(reverse(chain(s), ("x", "w"), 0, Facts())))
+    vjp = simplify(erase_custom_derivatives(reverse(chain(s), ("x", "w"), 0, Facts())))
     monkeypatch.setitem(RULES, "sin", replace(rule, evaluate=counted))
     for n in (1, 2, 3, 4, 5, 9, 20, 33):
         calls = 0
@@ -151,7 +151,9 @@ def test_only_the_state_is_kept() -> None:
 
     params = {"x": vector("x"), "y": vector("x"), "n": int_scalar("n")}
     module = program(params, build)
-    vjp = simplify(save(simplify(settle(reverse(module, ("x", "y"), 0, Facts())))))
+    vjp = simplify(
+        plan_tape(simplify(erase_custom_derivatives(reverse(module, ("x", "y"), 0, Facts()))))
+    )
     assert not any(isinstance(s, Save) for s in walk(vjp.main.body))
     rooms = [
         s.target.type for s in walk(vjp.main.body)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.bufferize.bufferize import sequential, storage
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.bufferize.bufferize import bufferize, sequential
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.builder import const
 from s2s.transforms.ir.nodes import Assign, For, If, Module, Stmt, Store, Var, While, walk
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify import simplify
 from tests.transforms.cases import CASES, Case
@@ -36,7 +36,7 @@ def copies(module: Module, for_lowering: bool = False) -> list[tuple[int, str]]:
             if isinstance(stmt, (For, While)):
                 visit(stmt.body, depth + 1)
 
-    visit(storage(module, for_lowering).main.body, 0)
+    visit(bufferize(module, for_lowering).main.body, 0)
     return found
 
 
@@ -167,7 +167,7 @@ def test_effect_on_a_parameter(for_lowering: bool, in_place: bool) -> None:
     first = module.main.results[0]
     module = with_effect(module, "x", first)
     module = module.with_main(replace(module.main, results=[const(1.0)]))
-    stores = [s for s in walk(storage(module, for_lowering).main.body) if isinstance(s, Store)]
+    stores = [s for s in walk(bufferize(module, for_lowering).main.body) if isinstance(s, Store)]
     # In place there is one store; otherwise the value is written back at the end.
     assert len(stores) == (1 if in_place else 2)
     assert stores[-1].array.name == "x"
@@ -222,7 +222,7 @@ def test_compiled_variables_do_not_mix_parameters_with_their_own_arrays() -> Non
 
     module = program({"x": vector("x")}, build)
     assert copies(module) == []
-    (branch,) = (s for s in storage(module, for_lowering=True).main.body if isinstance(s, If))
+    (branch,) = (s for s in bufferize(module, for_lowering=True).main.body if isinstance(s, If))
     assert isinstance(branch.then[0], Assign) and branch.then[0].op.name == "copy"
     check_text(module, X, for_lowering=True)
     check_text(module, -X, for_lowering=True)
@@ -278,14 +278,14 @@ def test_sequential_moves() -> None:
 
 def gradient(case: Case, stage: str) -> Module:
     module = reverse(case.module, case.wrt, 0, Facts())
-    return module if stage == "reverse" else save(simplify(module))
+    return module if stage == "reverse" else plan_tape(simplify(module))
 
 
 @MODES
 @pytest.mark.parametrize("stage", ["reverse", "save"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_gradients(case: Case, stage: str, for_lowering: bool) -> None:
-    """Slots on stacks as `reverse` leaves them, and as `save` plans them."""
+    """Slots on stacks as `reverse` leaves them, and as `plan_tape` plans them."""
     module = gradient(case, stage)
     for args in case.args:
         check_text(module, *args, 1.0, for_lowering=for_lowering)
@@ -309,6 +309,6 @@ def test_deterministic() -> None:
 
 def test_input_is_not_changed() -> None:
     module = Random(3).function()
-    before = show(module.main)
-    storage(module)
-    assert show(module.main) == before
+    before = print_ir(module.main)
+    bufferize(module)
+    assert print_ir(module.main) == before

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.checkpoint.final_values import _possible
+from s2s.transforms.checkpoint.final_values import _is_feasible
 from tests.corpus import load
 
 
@@ -57,9 +57,9 @@ def test_what_is_stored_is_read_again_unless_it_changes(name: str, kept: bool) -
 
 
 def test_inequalities() -> None:
-    assert _possible([])
-    assert _possible([("i", "j", -1), ("j", "n.0", -1)])  # i < j < n
-    assert not _possible([("i", "j", -1), ("j", "i", 0)])  # i < j <= i
-    assert not _possible([("n.0", "", -1)])  # a size below 0
-    assert _possible([("i", "", -1)])
-    assert not _possible([("i", "j", -1), ("j", "k", -1), ("k", "i", 1)])
+    assert _is_feasible([])
+    assert _is_feasible([("i", "j", -1), ("j", "n.0", -1)])  # i < j < n
+    assert not _is_feasible([("i", "j", -1), ("j", "i", 0)])  # i < j <= i
+    assert not _is_feasible([("n.0", "", -1)])  # a size below 0
+    assert _is_feasible([("i", "", -1)])
+    assert not _is_feasible([("i", "j", -1), ("j", "k", -1), ("k", "i", 1)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from s2s.transforms.checkpoint import min_cut
 from s2s.transforms.checkpoint.min_cut import Value, choose
-from s2s.transforms.checkpoint.rematerialize import NEVER
+from s2s.transforms.checkpoint.rematerialize import INFINITE_COST
 
 COSTS = st.sampled_from([0.0, 1.0, 2.0, 5.0, 12.0, 40.0])
 
@@ -20,7 +20,7 @@ def graphs(draw):
     values: dict[str, Value] = {}
     for k in range(draw(st.integers(1, 7))):
         made_of = draw(st.sets(st.sampled_from([f"v{i}" for i in range(k)] or ["x"]), max_size=3))
-        compute = NEVER if draw(st.integers(0, 4)) == 0 else draw(COSTS)
+        compute = INFINITE_COST if draw(st.integers(0, 4)) == 0 else draw(COSTS)
         values[f"v{k}"] = Value(draw(COSTS) + 1.0, compute, sorted(made_of))
     needed = draw(st.sets(st.sampled_from(sorted(values)), min_size=1))
     return sorted(needed), values
@@ -65,7 +65,7 @@ def test_a_choice_provides_what_is_needed(graph):
 
 
 def test_what_others_are_made_of_is_stored_once():
-    values = {"p": Value(12.0, NEVER)}
+    values = {"p": Value(12.0, INFINITE_COST)}
     values |= {f"d{k}": Value(12.0, 1.0, ["p"]) for k in range(3)}
     choice = choose(["d0", "d1", "d2"], values)
     assert choice is not None
@@ -73,10 +73,10 @@ def test_what_others_are_made_of_is_stored_once():
 
 
 def test_a_small_advantage_is_not_worth_the_lines():
-    values = {"p": Value(11.0, NEVER), "d": Value(12.0, 0.5, ["p"])}
+    values = {"p": Value(11.0, INFINITE_COST), "d": Value(12.0, 0.5, ["p"])}
     assert choose(["d"], values) is None
 
 
 def test_what_is_dear_is_stored():
-    values = {"p": Value(12.0, NEVER), "e": Value(12.0, 16.0, ["p"])}
+    values = {"p": Value(12.0, INFINITE_COST), "e": Value(12.0, 16.0, ["p"])}
     assert choose(["e"], values) is None

@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.nodes import (
     Array,
     Assign,
@@ -29,7 +29,7 @@ from tests.transforms.slot_runner import run_planned
 
 
 def planned(module: Module, *wrt: str) -> Module:
-    return save(simplify(reverse(module, wrt, 0, Facts())), Facts())
+    return plan_tape(simplify(reverse(module, wrt, 0, Facts())), Facts())
 
 
 def kinds(module: Module) -> list[str]:
@@ -44,7 +44,7 @@ def build(params: dict[str, Type], f: Any, *wrt: str) -> Module:
 def test_stored_as_planned(case: Case) -> None:
     """Storage by position gives what last-in-first-out gives."""
     vjp = reverse(case.module, case.wrt, 0, Facts())
-    stored = save(simplify(vjp))
+    stored = plan_tape(simplify(vjp))
     again = simplify(stored)
     for args in case.args:
         want = run(vjp, *args, 1.0)
@@ -58,7 +58,7 @@ def test_stored_as_planned(case: Case) -> None:
 def test_second_order_stored_as_planned(case: Case) -> None:
     vjp = simplify(reverse(case.module, case.wrt, 0, Facts()))
     again = reverse(vjp, case.wrt, len(case.module.main.results), Facts())
-    stored = simplify(save(simplify(again)))
+    stored = simplify(plan_tape(simplify(again)))
     for args in case.args:
         w = np.full(np.shape(args[0]), 0.3)[()]
         want = run(again, *args, 1.0, w)

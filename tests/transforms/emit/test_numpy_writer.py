@@ -5,6 +5,7 @@ Each case runs, too: `check` compares the text with the meaning of the IR it was
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.emit.format_ops import WIDTH, lay_out
 from s2s.transforms.emit.numpy_writer import write, write_function
 from s2s.transforms.frontend.pytree import describe
@@ -33,7 +35,7 @@ from s2s.transforms.ir.nodes import (
     Var,
 )
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.pipeline import Request, _middle, _specialise
+from s2s.transforms.pipeline import Request, _specialise, _value_form_passes
 from tests.transforms.running import check_same, flat
 
 X = np.array([0.3, 1.2, -0.7, 0.4])
@@ -46,8 +48,8 @@ def written(f: Callable[..., Any], *args: Any, wrt: tuple[str, ...] = ()) -> str
     specs = {n: describe(a) for n, a in zip(names, args)}
     request = Request(f, specs, dict(zip(names, args)), "vjp" if wrt else "primal", wrt)
     spec = _specialise(request)
-    stages = dict(_middle(spec, request))
-    text = write(storage(stages["save"]))
+    stages = dict(_value_form_passes(spec, request))
+    text = write(bufferize(stages["save"]))
     given = [*args, 1.0] if wrt else list(args)
     if len(stages["save"].functions) == 1:
         check_same(stages["simplify"], text, *given, rtol=1e-9)
@@ -279,8 +281,8 @@ def calls_a_helper(x):
 def test_text_that_needs_more_than_numpy_prints_from_ir(f: Callable[..., Any]) -> None:
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     request = Request(f, {"x": describe(1.5)}, {"x": 1.5})
-    module = list(_middle(_specialise(request), request))[-1][1]
-    text = write(storage(module))
+    module = list(_value_form_passes(_specialise(request), request))[-1][1]
+    text = write(bufferize(module))
     # The global has become a parameter, the helper has been inlined.
     assert "helper(" not in body(text)
     namespace: dict[str, Any] = {}
@@ -546,6 +548,30 @@ def test_emitted_code_passes_ruff() -> None:
     if "No module named ruff" in done.stderr:
         pytest.skip("ruff is not installed")
     assert done.returncode == 0, done.stdout
+
+
+def imports(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.startswith(("import ", "from "))]
+
+
+def test_modules_are_imported_where_code_uses_them() -> None:
+    """Not where a comment or a string has their names."""
+
+    def commented(x):  # type: ignore[no-untyped-def]
+        # as special.erf and math.exp do
+        if x[0] > 9.0:
+            raise ValueError("no special.case of math.here")
+        return np.sum(x)
+
+    def used(x, s):  # type: ignore[no-untyped-def]
+        return np.sum(special.erf(x)) * math.erf(s)
+
+    text = written(commented, X)
+    assert "# as special.erf" in text and "special.case" in text
+    assert imports(text) == ["import numpy as np"]
+    assert imports(written(used, X, 0.5)) == [
+        "import math", "import numpy as np", "from scipy import special",
+    ]  # fmt: skip
 
 
 def test_modules_of_several_functions() -> None:

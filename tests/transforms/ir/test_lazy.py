@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from s2s.transforms.ir.lazy import lazy, once
+from s2s.transforms.ir.lazy import lazy_property, memoize
 
 
 class Thing:
@@ -14,7 +14,7 @@ class Thing:
     def __init__(self) -> None:
         self.computed = 0
 
-    @lazy
+    @lazy_property
     def value(self) -> list[int]:
         """A new list."""
         self.computed += 1
@@ -43,7 +43,7 @@ def test_threads_compute_at_the_same_time_and_get_the_same() -> None:
     together = threading.Barrier(2, timeout=60)
 
     class Both:
-        @lazy
+        @lazy_property
         def value(self) -> object:
             together.wait()
             return object()
@@ -56,7 +56,7 @@ def test_threads_compute_at_the_same_time_and_get_the_same() -> None:
 def test_a_function_gives_all_threads_the_same() -> None:
     together = threading.Barrier(2, timeout=60)
 
-    @once
+    @memoize
     def made(name: str) -> object:
         together.wait()
         return object()

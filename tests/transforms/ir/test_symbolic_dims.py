@@ -91,26 +91,26 @@ def test_nothing_is_asked_without_arguments():
 
 def test_sizes_that_agree_are_relied_on():
     facts = Facts({"x.0": 3, "y.0": 3})
-    assert facts.agree(X, Y) and facts.known_equal(X, Y)
-    assert facts.agree(Y, X) and len(facts.guards) == 1
+    assert facts.guard_equal(X, Y) and facts.known_equal(X, Y)
+    assert facts.guard_equal(Y, X) and len(facts.guards) == 1
     assert not facts.guards[0].holds({"x.0": 3, "y.0": 4})
 
 
 def test_what_a_symbol_stands_for_is_learnt_once():
     facts = Facts()
     own, other = Dim.of("v_bar.0"), Dim.of("w_bar.0")
-    facts.learn("v_bar.0", max0(X - 1))
-    facts.learn("w_bar.0", own)
-    facts.learn("v_bar.0", Y)
+    facts.define("v_bar.0", max0(X - 1))
+    facts.define("w_bar.0", own)
+    facts.define("v_bar.0", Y)
     assert facts.known_equal(other, max0(X - 1)) and not facts.known_equal(own, Y)
     assert not facts.guards
 
 
 def test_others_are_left_open():
     facts = Facts({"x.0": 3, "y.0": 1})
-    assert not facts.agree(X, Y)
-    assert not facts.agree(X, Dim.of("i"))
-    assert not Facts().agree(X, Y)
+    assert not facts.guard_equal(X, Y)
+    assert not facts.guard_equal(X, Dim.of("i"))
+    assert not Facts().guard_equal(X, Y)
     assert not facts.guards
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import s2s.transforms.rules  # noqa: F401  (fills the tables)
 from s2s.kernels import Failure
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import Builder, NameSupply, Sym
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
@@ -61,7 +61,7 @@ def lowered(
     **notes: Any,
 ) -> LoweredModule:
     module, facts = build(f, args, asked, notes)
-    return lower(storage(module, for_lowering=True), facts, boundscheck=boundscheck)
+    return lower(bufferize(module, for_lowering=True), facts, boundscheck=boundscheck)
 
 
 def strong(args: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ import random
 import numpy as np
 import pytest
 
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import Builder, NameSupply, Sym, const
@@ -233,7 +233,7 @@ def test_lowered_program_agrees_with_the_interpreter(seed: int) -> None:
         want, _ = evaluate(program.module, *strong(program.args))
     except (IndexError, ValueError) as e:
         error, want = type(e), []
-    kernel = lower(storage(program.module, for_lowering=True), program.facts)
+    kernel = lower(bufferize(program.module, for_lowering=True), program.facts)
     given = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in program.args]
     with np.errstate(all="ignore"):
         if error is not None:

@@ -15,7 +15,7 @@ from s2s.transforms.ir.precedence import ADD, ATOM
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import RULES, SURFACES, Accumulate, Rule
 from s2s.transforms.rules.broadcasting import unbroadcast
-from s2s.transforms.rules.internal.update import accumulate
+from s2s.transforms.rules.internal.update import add_contribution
 from s2s.transforms.runtime import helpers
 
 Build = Callable[..., Any]
@@ -138,7 +138,7 @@ def pull(b: Builder, out: Sym, g: Any, xs: Sequence[Sym], stmts: Sequence[Any]) 
 
 def _plus(b: Builder, bar: Any, x: Sym, part: Any) -> Sym:
     if isinstance(part, Accumulate):
-        return accumulate(b, bar, x, part)
+        return add_contribution(b, bar, x, part)
     if isinstance(x.type, ListOf):
         return part if bar is None else b.emit("list_add", bar, part)
     part = unbroadcast(b, part, x)

@@ -14,7 +14,7 @@ from s2s.transforms.ir.nodes import Array, Function, Scalar, Type, Var
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import RULES, SURFACES, Accumulate
 from s2s.transforms.rules.broadcasting import unbroadcast
-from s2s.transforms.rules.internal.update import accumulate
+from s2s.transforms.rules.internal.update import add_contribution
 
 STEP = 1e-6
 
@@ -167,7 +167,7 @@ def pull(
     bars = {}
     for at, part in rule.pullback(b, g, out, args, attrs, set(wanted)).items():
         if isinstance(part, Accumulate):
-            part = accumulate(b, None, args[at], part)
+            part = add_contribution(b, None, args[at], part)
         bars[at] = unbroadcast(b, part, args[at])
     return bars
 

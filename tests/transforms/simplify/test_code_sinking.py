@@ -8,7 +8,7 @@ import numpy as np
 
 import s2s
 from s2s.transforms.ir.nodes import Module, Type
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.simplify.code_sinking import sink
 from tests.transforms.programs import F8, Program, program, run, vector
 
@@ -26,7 +26,7 @@ def build(f: Any, **params: Type) -> tuple[Module, str]:
     x = np.array([0.5, -1.0])
     for c in (1.0, -1.0):
         np.testing.assert_array_equal(run(after, x, c)[0], run(module, x, c)[0])
-    return module, show(after, types=False)
+    return module, print_ir(after, types=False)
 
 
 def test_into_the_arm_that_reads_it_with_what_it_is_computed_from() -> None:
@@ -54,7 +54,7 @@ def f(x, c):
 
 def unchanged(f: Any) -> None:
     before, after = build(f, x=vector("x"), c=F8)
-    assert after == show(before, types=False)
+    assert after == print_ir(before, types=False)
 
 
 def test_what_both_arms_or_later_statements_read_stays() -> None:
@@ -93,7 +93,7 @@ def test_statements_of_the_user_stay() -> None:
         return p.branch(c > 0.0, lambda: [np.exp(y)], lambda: [x * 3.0])
 
     module = program({"x": vector("x"), "c": F8}, f)
-    assert show(sink(module), types=False) == show(module, types=False)
+    assert print_ir(sink(module), types=False) == print_ir(module, types=False)
 
 
 def test_terms_of_a_sum_that_overflows_are_computed_again_only_then() -> None:

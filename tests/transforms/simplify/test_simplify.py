@@ -21,7 +21,7 @@ from s2s.transforms.ir.nodes import (
     Type,
     walk,
 )
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.simplify import simplify
 from tests.transforms.programs import F8, Program, program, vector
@@ -39,7 +39,7 @@ def free(params: dict[str, Type], build: Callable[..., Any]) -> Module:
 
 
 def body(module: Module) -> str:
-    return "".join(show(module.main, types=False).splitlines(keepends=True)[1:])
+    return "".join(print_ir(module.main, types=False).splitlines(keepends=True)[1:])
 
 
 def expect(params: dict[str, Type], build: Callable[..., Any], after: str) -> None:

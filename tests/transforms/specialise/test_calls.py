@@ -11,8 +11,8 @@ import pytest
 
 import s2s
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.bufferize.bufferize import storage
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.bufferize.bufferize import bufferize
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.frontend.pytree import describe, follow
 from s2s.transforms.ir.builder import Builder, NameSupply
@@ -28,7 +28,7 @@ from s2s.transforms.ir.nodes import (
     calls_in,
     walk,
 )
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.simplify import simplify
 from s2s.transforms.specialise import Specialised, specialise
@@ -70,7 +70,7 @@ def test_gradient_in_value_form(f: Callable[..., Any]) -> None:
         s, leaves = specialised(f, x, n)
         np.testing.assert_allclose(evaluate(s.module, *leaves)[0][0], f(x, n), rtol=1e-12)
         module = reverse(s.module, (s.params[0].name,), 0, s.facts)
-        module = simplify(save(simplify(module, s.facts), s.facts), s.facts)
+        module = simplify(plan_tape(simplify(module, s.facts), s.facts), s.facts)
         (_, gradient), _ = evaluate(module, *leaves, 1.0)
         expected = differences(lambda x, n=n: f(x, n), x)
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-8)
@@ -95,7 +95,7 @@ def test_second_order(f: Callable[..., Any]) -> None:
 
     weights = np.arange(1.0, 5.0) if np.ndim(x) else 1.0
     module = simplify(reverse(first, (name,), 1, s.facts), s.facts)
-    module = simplify(save(module, s.facts), s.facts)
+    module = simplify(plan_tape(module, s.facts), s.facts)
     results, _ = evaluate(module, *leaves, 1.0, weights)
     expected = differences(lambda x: np.sum(weights * gradient(x)), x)
     np.testing.assert_allclose(results[-1], expected, rtol=1e-4, atol=1e-7)
@@ -216,7 +216,7 @@ def test_results_of_a_callee_are_arrays_of_their_own() -> None:
     y = Var("y", Array("float64", (Dim.of("y.0"),)), "y")
     callee = Function("twice", [y], [], [y, y], notes={"callee": True})
     for lowering in (False, True):
-        stored = storage(Module({"twice": callee}, "twice"), lowering).main
+        stored = bufferize(Module({"twice": callee}, "twice"), lowering).main
         first, second = stored.results
         buffers = stored.notes["buffers"]
         assert len({buffers[v.name] for v in (first, second, *stored.params)}) == 3
@@ -231,7 +231,7 @@ def test_copied_blocks_rename_targets() -> None:
 
 def test_show() -> None:
     module = module_of(lambda b, x: [call(b, "square", x)], square())
-    text = show(module, types=False)
+    text = print_ir(module, types=False)
     assert text.index("def square(y):") < text.index("def f(x):")
     assert "    t = square(x)\n" in text
 

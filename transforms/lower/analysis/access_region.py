@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..loop_ir import nodes as L
-from .dependence import Linear, combined
+from .dependence import Linear, add_scaled
 from .liveness import defs
 from .single_assignment import value_before_loop
 
 # An index and the loops that enclose it, outermost first.
-Place = tuple[L.Index, list[L.Loop]]
+IndexInLoops = tuple[L.Index, list[L.Loop]]
 
 
 class AccessRegions:
@@ -27,7 +27,7 @@ class AccessRegions:
         self.bound = {name for s in L.walk([loop]) for name in defs(s)}
         self.known = known
 
-    def spelt(self, e: L.Expr, own: set[str]) -> L.Expr | None:
+    def before_loop(self, e: L.Expr, own: set[str]) -> L.Expr | None:
         """`e` in terms of values available before the loop, or None if that is impossible.
 
         The names in `own` stay: they are variables of loops that are moved together with `e`.
@@ -53,13 +53,13 @@ class AccessRegions:
             return {e: 1}
         if isinstance(e, L.Bin) and e.op in ("+", "-"):
             left, right = self.linear(e.left, own), self.linear(e.right, own)
-            return combined(left, right, 1 if e.op == "+" else -1)
+            return add_scaled(left, right, 1 if e.op == "+" else -1)
         found = value_before_loop(e, self.bound, self.known)
         if found is None:
             return None
         return {found: 1} if found == e or not isinstance(found, L.Bin) else self.linear(found, own)
 
-    def ends(self, e: L.Expr, loops: list[L.Loop]) -> tuple[Linear, Linear] | None:
+    def index_bounds(self, e: L.Expr, loops: list[L.Loop]) -> tuple[Linear, Linear] | None:
         """The least and the greatest value of an index over its `loops`, both inclusive, or None.
 
         The loops are eliminated from the innermost out.  Each variable must have a coefficient that
@@ -68,7 +68,7 @@ class AccessRegions:
         own = {loop.var for loop in loops}
         low = high = self.linear(e, own)
         for loop in reversed(loops):
-            span = L.span(loop)
+            span = L.index_range(loop)
             if low is None or high is None or span is None:
                 return None
             var = L.Name(loop.var)
@@ -77,13 +77,13 @@ class AccessRegions:
             ends = _fold_select(span[0], min), _fold_select(span[1], max)
             first, end = (self.linear(e, own - {loop.var}) for e in ends)
             low = _substitute(low, var, first)
-            high = _substitute(high, var, combined(end, {None: 1}, -1))
+            high = _substitute(high, var, add_scaled(end, {None: 1}, -1))
         return None if low is None or high is None else (low, high)
 
-    def apart(self, a: Place, b: Place) -> bool:
+    def disjoint(self, a: IndexInLoops, b: IndexInLoops) -> bool:
         """True if two accesses to a buffer are provably disjoint."""
         for x, y in zip(a[0], b[0]):
-            p, q = self.ends(x, a[1]), self.ends(y, b[1])
+            p, q = self.index_bounds(x, a[1]), self.index_bounds(y, b[1])
             if p and q and (_is_less(p[1], q[0]) or _is_less(q[1], p[0])):
                 return True
         return False
@@ -101,11 +101,11 @@ def _substitute(form: Linear, var: L.Expr, value: Linear | None) -> Linear | Non
     if var not in form:
         return form
     rest = {term: k for term, k in form.items() if term != var}
-    return combined(rest, value, form[var])
+    return add_scaled(rest, value, form[var])
 
 
 def _is_less(a: Linear, b: Linear) -> bool:
     """True if a < b for all values of the terms."""
-    gap = combined(a, b, -1)
+    gap = add_scaled(a, b, -1)
     assert gap is not None
     return gap.pop(None, 0) < 0 and not any(gap.values())

@@ -23,7 +23,7 @@ def with_bindings(body: list[L.Stmt], may_alias: MayAlias) -> MayAlias:
         elif isinstance(s, L.View):
             names = [s.name, s.buffer]
         elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
-            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Part))]
+            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Subview))]
         group = set(names).union(*(groups.get(n, ()) for n in names))
         groups.update(dict.fromkeys(group, group))
 

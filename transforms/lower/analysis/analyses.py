@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.lazy import lazy
+from ...ir.lazy import lazy_property
 from ..loop_ir import nodes as L
 from .alias import MayAlias, with_bindings
 from .liveness import Names, live_after_loops
@@ -24,12 +24,12 @@ class FunctionAnalyses:
         self.body, self.dtypes = body, buffer_dtypes(body, dtypes)
         self._base_may_alias = may_alias
 
-    @lazy
+    @lazy_property
     def may_alias(self) -> MayAlias:
         """The alias query, extended to names bound to one another's buffers in the body."""
         return with_bindings(self.body, self._base_may_alias)
 
-    @lazy
-    def after(self) -> dict[int, Names]:
+    @lazy_property
+    def live_after(self) -> dict[int, Names]:
         """The live-out names of each loop, by the loop's identity."""
         return live_after_loops(self.body)

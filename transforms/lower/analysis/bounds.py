@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..loop_ir import nodes as L
 
 
-def larger(a: L.Expr, b: L.Expr) -> L.Expr:
+def symbolic_max(a: L.Expr, b: L.Expr) -> L.Expr:
     """max(a, b), folded to one operand if their difference is a constant."""
     gap = _constant_difference(a, b)
     if gap is not None:
@@ -17,7 +17,7 @@ def larger(a: L.Expr, b: L.Expr) -> L.Expr:
     return L.select(L.compare(">=", a, b), a, b)
 
 
-def smaller(a: L.Expr, b: L.Expr) -> L.Expr:
+def symbolic_min(a: L.Expr, b: L.Expr) -> L.Expr:
     """min(a, b), folded to one operand if their difference is a constant."""
     gap = _constant_difference(a, b)
     if gap is not None:
@@ -29,11 +29,11 @@ def _constant_difference(a: L.Expr, b: L.Expr) -> int | None:
     """a - b, if it is a constant, otherwise None."""
     if isinstance(a, L.Lit) and isinstance(b, L.Lit):
         return a.value - b.value
-    (x, p), (y, q) = apart(a), apart(b)
+    (x, p), (y, q) = split_constant(a), split_constant(b)
     return p - q if x == y else None
 
 
-def apart(e: L.Expr) -> tuple[L.Expr, int]:
+def split_constant(e: L.Expr) -> tuple[L.Expr, int]:
     """`e` split into a base expression and the constant that is added to it."""
     constant = 0
     while isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):

@@ -20,7 +20,7 @@ _HALF_WIDTH = ("float32", "complex64", "int32")
 DEFAULT_TRIP_COUNT = 8
 
 
-def work(loop: L.Loop, count: L.Expr) -> L.Expr:
+def loop_cost(loop: L.Loop, count: L.Expr) -> L.Expr:
     """The work of all `count` iterations of a loop.
 
     Inner bounds that depend on the loop's variable are evaluated at the middle iteration.
@@ -33,7 +33,7 @@ def work(loop: L.Loop, count: L.Expr) -> L.Expr:
     return L.mul(count, _block(loop.body, inside, middle))
 
 
-def trips(loop: L.Loop) -> L.Expr:
+def trip_count(loop: L.Loop) -> L.Expr:
     """The trip count of a loop; zero or negative if it has no iterations."""
     if L.is_lit(loop.step, 1):
         return L.sub(loop.stop, loop.start)
@@ -55,7 +55,7 @@ def _loop(loop: L.Loop, inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Exp
     if loop.exits_early:
         return _block(loop.body, inside, {**middle, L.Name(loop.var): loop.start})
     bounds = L.Loop(loop.var, at_middle(loop.start), at_middle(loop.stop), at_middle(loop.step))
-    count = trips(bounds)
+    count = trip_count(bounds)
     loads = any(isinstance(p, L.Load) for p in L.walk_expr(count))
     if loads or names_in([count]) & inside:
         count, half = L.lit(DEFAULT_TRIP_COUNT), L.lit(DEFAULT_TRIP_COUNT // 2)
@@ -68,7 +68,7 @@ def _block(body: list[L.Stmt], inside: set[str], middle: dict[L.Expr, L.Expr]) -
     total = 0  # in half additions
     loops: L.Expr = L.ZERO
     for s in body:
-        total += sum(_cost(e) for e in L.exprs_of(s) if not isinstance(e, L.Part))
+        total += sum(_cost(e) for e in L.exprs_of(s) if not isinstance(e, L.Subview))
         if isinstance(s, L.Loop):
             loops = L.add(loops, _loop(s, inside, middle))
         else:

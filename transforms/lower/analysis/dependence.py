@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
-from ..ops.scalar_ops import larger
+from ..ops.scalar_ops import minmax_select
 from .alias import MayAlias, with_bindings
-from .liveness import Names, defs, exposed, live_after_loops, names_in, uses
+from .liveness import Names, defs, live_after_loops, names_in, upward_exposed, uses
 from .single_assignment import single_definitions
 
 # A linear form: the coefficient of each term; the constant under None.
@@ -27,15 +27,19 @@ _SUPPORTED = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.While, L.Break
 class LoopReductions:
     """The reductions and private buffers of a loop with otherwise independent iterations.
 
-    `folds` are the scalar reductions, with operator and dtype; the operator is "+" for a sum, ">"
-    for a maximum, "<" for a minimum.  `sums` are the buffers that are only accumulated to, with
-    dtype and rank.  `scratch` are the buffers that each iteration allocates and that can be
+    `scalar_reductions` are the scalar reductions, with operator and dtype; the operator is "+" for
+    a sum, ">"
+    for a maximum, "<" for a minimum.  `array_reductions` are the buffers that are only accumulated
+    to, with
+    dtype and rank.  `private_buffers` are the buffers that each iteration allocates and that can be
     allocated once instead, since their sizes are loop-invariant; small buffers are left out.
     """
 
-    folds: dict[str, tuple[str, str]] = field(default_factory=dict)
-    sums: dict[str, tuple[str, int]] = field(default_factory=dict)
-    scratch: dict[str, L.Alloc] = field(default_factory=dict)
+    scalar_reductions: dict[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
+    array_reductions: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    private_buffers: dict[str, L.Alloc] = field(default_factory=dict[str, L.Alloc])
 
 
 def loop_reductions(
@@ -47,11 +51,11 @@ def loop_reductions(
     the caller sees even if the call fails.  A loop that may fail must not write to those: no
     iteration after the failing one may have written.
     """
-    found = examined(loop, after, may_alias, escaping)
+    found = explain_dependence(loop, after, may_alias, escaping)
     return found if isinstance(found, LoopReductions) else None
 
 
-def examined(
+def explain_dependence(
     loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]
 ) -> LoopReductions | str:
     """As `loop_reductions`, but the reason as text instead of None."""
@@ -61,7 +65,7 @@ def examined(
     for s in stmts:
         if not isinstance(s, _SUPPORTED):
             return _unsupported(s)
-    if L.leaves(loop.body):
+    if L.has_break(loop.body):
         return "it may end early"
     bound = {name for s in stmts for name in defs(s)}
     if loop.var in bound or loop.var in after or names_in(L.exprs_of(loop)) & bound:
@@ -71,11 +75,11 @@ def examined(
         if any(may_alias(w, v) for w in written for v in escaping):
             return "an error may stop it halfway through writing into an argument"
     common = LoopReductions()
-    for name in sorted(bound & (exposed(loop.body) | after)):
+    for name in sorted(bound & (upward_exposed(loop.body) | after)):
         fold = _reduction(name, stmts)
         if fold is None:
             return f"{name} goes from one iteration to the next"
-        common.folds[name] = fold
+        common.scalar_reductions[name] = fold
     clash = _buffer_conflict(loop, stmts, bound, may_alias, common)
     return common if clash is None else f"iterations may touch the same elements of {clash}"
 
@@ -132,7 +136,7 @@ def _reduction(name: str, stmts: list[L.Stmt]) -> tuple[str, str] | None:
 def _operator(e: L.Expr, v: L.Name) -> str:
     """The reduction operator of `v = e`, or "" if that is not a reduction."""
     if isinstance(e, L.Select) and v.name not in names_in([e.x]):
-        return next((sign for sign in "<>" if e == larger(sign, e.x, v)), "")
+        return next((sign for sign in "<>" if e == minmax_select(sign, e.x, v)), "")
     return "+" if _is_sum_with(e, v) else ""
 
 
@@ -152,9 +156,9 @@ def _is_sum_with(e: L.Expr, v: L.Name) -> bool:
 
 @record
 class _Accesses:
-    loads: list[L.Index] = field(default_factory=list)
-    stores: list[L.Index] = field(default_factory=list)
-    adds: list[L.Store] = field(default_factory=list)
+    loads: list[L.Index] = field(default_factory=list[L.Index])
+    stores: list[L.Index] = field(default_factory=list[L.Index])
+    adds: list[L.Store] = field(default_factory=list[L.Store])
 
 
 def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
@@ -173,7 +177,8 @@ def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
 def _buffer_conflict(
     loop: L.Loop, stmts: list[L.Stmt], bound: set[str], may_alias: MayAlias, common: LoopReductions
 ) -> str | None:
-    """A buffer with a possible loop-carried dependence, or None; fills in `sums` and `scratch`."""
+    """A buffer with a possible loop-carried dependence, or None; fills in `array_reductions` and
+    `private_buffers`."""
     made = [s for s in stmts if isinstance(s, L.Alloc)]
     for alloc in made:
         if sum(a.name == alloc.name for a in made) > 1:
@@ -181,7 +186,7 @@ def _buffer_conflict(
         if not is_small(alloc):
             if names_in(alloc.sizes) & (bound | {loop.var}):
                 return alloc.name
-            common.scratch[alloc.name] = alloc
+            common.private_buffers[alloc.name] = alloc
     own = {alloc.name for alloc in made}
     indices = _IndexTest(loop, stmts, bound)
     accesses = {b: of for b, of in _accesses(stmts).items() if b not in own}
@@ -191,12 +196,12 @@ def _buffer_conflict(
         if any(other != buffer and may_alias(buffer, other) for other in accesses):
             return buffer
         index = [*of.loads, *of.stores, *(p.index for p in of.adds)]
-        if indices.apart(index):
+        if indices.disjoint(index):
             continue
         dtypes = {p.expr.dtype for p in of.adds}
         if of.loads or of.stores or len(dtypes) > 1 or "bool" in dtypes:
             return buffer
-        common.sums[buffer] = dtypes.pop(), len(of.adds[0].index)
+        common.array_reductions[buffer] = dtypes.pop(), len(of.adds[0].index)
     return None
 
 
@@ -216,7 +221,7 @@ class _IndexTest:
         self.bound = bound
         self.known = single_definitions(stmts)
 
-    def apart(self, indices: list[L.Index]) -> bool:
+    def disjoint(self, indices: list[L.Index]) -> bool:
         """True if no two iterations access the same element, whichever of the indices each uses.
 
         It suffices that the indices along one axis never coincide.
@@ -257,16 +262,16 @@ class _IndexTest:
         if e == self.var or (isinstance(e, (L.Name, L.Size)) and not self._is_variant(e)):
             return {e: 1}
         if isinstance(e, L.Un) and e.op == "-":
-            return combined({}, self._linear(e.x), -1)
+            return add_scaled({}, self._linear(e.x), -1)
         if not isinstance(e, L.Bin):
             return None
         if e.op in ("+", "-"):
             sign = 1 if e.op == "+" else -1
-            return combined(self._linear(e.left), self._linear(e.right), sign)
+            return add_scaled(self._linear(e.left), self._linear(e.right), sign)
         if e.op == "*":
             for a, b in ((e.left, e.right), (e.right, e.left)):
                 if isinstance(a, L.Lit):
-                    return combined({}, self._linear(b), a.value)
+                    return add_scaled({}, self._linear(b), a.value)
         return None
 
     def _is_variant(self, e: L.Name | L.Size) -> bool:
@@ -274,7 +279,7 @@ class _IndexTest:
         return (e.name if isinstance(e, L.Name) else e.buffer) in self.bound
 
 
-def combined(a: Linear | None, b: Linear | None, times: int) -> Linear | None:
+def add_scaled(a: Linear | None, b: Linear | None, times: int) -> Linear | None:
     """a + times * b."""
     if a is None or b is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.lazy import lazy
+from ...ir.lazy import lazy_property
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
 from .alias import MayAlias
@@ -22,38 +22,42 @@ class Footprint:
     stands for the whole buffer.  `size` is the number of statements.
     """
 
-    reads: set[str] = field(default_factory=set)
-    writes: set[str] = field(default_factory=set)
-    loops: set[str] = field(default_factory=set)
-    loads: list[tuple[str, L.Index | None]] = field(default_factory=list)
-    stores: list[tuple[str, L.Index | None]] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set[str])
+    writes: set[str] = field(default_factory=set[str])
+    loops: set[str] = field(default_factory=set[str])
+    loads: list[tuple[str, L.Index | None]] = field(
+        default_factory=list[tuple[str, L.Index | None]]
+    )
+    stores: list[tuple[str, L.Index | None]] = field(
+        default_factory=list[tuple[str, L.Index | None]]
+    )
     fails: bool = False
-    fixed: bool = False  # a barrier: it may not be moved, nor may anything be moved across it
+    is_barrier: bool = False  # a barrier: it may not be moved, nor may anything be moved across it
     size: int = 0
     ranges: list[tuple[L.Expr, ...]] | None = None  # of a loop nest, set on demand
 
-    @lazy
+    @lazy_property
     def written(self) -> set[str]:
         """The buffers that it stores to."""
         return {name for name, _ in self.stores}
 
-    @lazy
+    @lazy_property
     def touched(self) -> set[str]:
         """The buffers that it loads from or stores to."""
         return self.written.union([name for name, _ in self.loads])
 
-    @lazy
-    def names(self) -> set[str]:
+    @lazy_property
+    def defined(self) -> set[str]:
         """The names that it defines, variables of its loops excluded."""
         return self.writes - self.loops
 
-    @lazy
+    @lazy_property
     def mentioned(self) -> set[str]:
         """The names that it reads or defines."""
         return self.reads | self.writes
 
-    @lazy
-    def outer(self) -> set[str]:
+    @lazy_property
+    def free_reads(self) -> set[str]:
         """The names that it reads, variables of its loops excluded."""
         return self.reads - self.loops
 
@@ -68,7 +72,7 @@ class Footprint:
         self.loads += other.loads
         self.stores += other.stores
         self.fails |= other.fails
-        self.fixed |= other.fixed
+        self.is_barrier |= other.is_barrier
         self.size += other.size
 
 
@@ -94,20 +98,20 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
         f.loops.add(stmt.var)
     elif isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
         c = stmt.args[-1]
-        assert isinstance(c, L.Part)
+        assert isinstance(c, L.Subview)
         f.stores.append((c.buffer, None))
     elif isinstance(stmt, L.Fail):
         f.fails = True
     elif not isinstance(stmt, (L.If, L.Comment)):
-        f.fixed = True
+        f.is_barrier = True
     for block in L.blocks_of(stmt):
         for inner in block:
             f.add((known or footprint)(inner))
     return f
 
 
-def _read(e: L.Expr | L.Part, f: Footprint) -> None:
-    if isinstance(e, L.Part):
+def _read(e: L.Expr | L.Subview, f: Footprint) -> None:
+    if isinstance(e, L.Subview):
         f.reads.add(e.buffer)
         f.loads.append((e.buffer, None))
         for i in e.index:
@@ -123,15 +127,15 @@ def _read(e: L.Expr | L.Part, f: Footprint) -> None:
             f.loads.append((part.buffer, part.index))
 
 
-def touches(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
+def may_access(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
     """True if a statement may load, store, bind or pass on a buffer that may alias `buffer`."""
     for s in L.walk([stmt]):
         names = {s.buffer} if isinstance(s, (L.Store, L.View)) else {*defs(s)}
         if isinstance(s, L.Rebind):
             names.add(s.other)
         for e in L.exprs_of(s):
-            parts = e.index if isinstance(e, L.Part) else (e,)
-            names |= {e.buffer} if isinstance(e, L.Part) else set()
+            parts = e.index if isinstance(e, L.Subview) else (e,)
+            names |= {e.buffer} if isinstance(e, L.Subview) else set()
             names |= {p.buffer for i in parts for p in L.walk_expr(i) if isinstance(p, L.Load)}
         if any(may_alias(name, buffer) for name in names):
             return True
@@ -140,7 +144,7 @@ def touches(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
 
 def may_modify(stmt: L.Stmt) -> set[str]:
     """The buffers that a statement itself may write to or give another name."""
-    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Part)}
+    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Subview)}
     if isinstance(stmt, (L.Store, L.View)):
         names.add(stmt.buffer)
     if isinstance(stmt, L.Rebind):

@@ -36,7 +36,7 @@ def _loses_vectorisation(loop: L.Loop, other: L.Loop) -> bool:
     if _is_scalar_loop(loop):
         return False
     parts = (p for s in loop.body for p in L.subexprs_read(s))
-    return any(isinstance(p, L.Apply) for p in parts) or len(nested(other)) == 1
+    return any(isinstance(p, L.Apply) for p in parts) or len(loop_nest(other)) == 1
 
 
 def _accumulate_to_rows(first: L.Loop, second: L.Loop) -> bool:
@@ -75,7 +75,7 @@ def _is_scalar_loop(loop: L.Loop) -> bool:
     return any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in subexprs)
 
 
-def nested(loop: L.Loop) -> list[L.Loop]:
+def loop_nest(loop: L.Loop) -> list[L.Loop]:
     """The loops of a nest: a loop, its first inner loop, and so on."""
     inner = next((s for s in loop.body if isinstance(s, L.Loop)), None)
-    return [loop, *(nested(inner) if inner else ())]
+    return [loop, *(loop_nest(inner) if inner else ())]

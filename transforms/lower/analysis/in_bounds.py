@@ -28,16 +28,16 @@ class AccumulationFacts:
     ) -> None:
         self._in_bounds: dict[int, L.Index] = {}
         self._less_than: dict[tuple[int, L.Load], list[tuple[int, L.Expr]]] = {}
-        if not any(isinstance(s, L.Loop) and additions(s) for s in L.walk(body)):
+        if not any(isinstance(s, L.Loop) and conditional_accumulations(s) for s in L.walk(body)):
             return
         known = ValueRanges(body, params)
         self._alive: list[L.Stmt] = []  # keeps statements alive, since the keys hold their ids
-        self._sizes = {name: s for name, s in sizes.items() if known.times[name] == 1}
+        self._sizes = {name: s for name, s in sizes.items() if known.definition_counts[name] == 1}
         for stmt in known.walk(body):
-            if isinstance(stmt, L.Alloc) and known.times[stmt.name] == 1:
+            if isinstance(stmt, L.Alloc) and known.definition_counts[stmt.name] == 1:
                 self._sizes[stmt.name] = stmt.sizes
             elif isinstance(stmt, L.Loop):
-                for put in additions(stmt):
+                for put in conditional_accumulations(stmt):
                     self._record_target(known, put)
             self._record_loads(known, stmt)
             self._alive.append(stmt)
@@ -45,11 +45,12 @@ class AccumulationFacts:
     def _record_target(self, known: ValueRanges, put: L.Store) -> None:
         """Record the index of a store if it is provably within bounds along all axes."""
         sizes = self._sizes.get(put.buffer, ())
-        index = tuple(map(known.spelt, put.index))
+        index = tuple(map(known.resolve, put.index))
         if len(sizes) != len(index) or not known.is_fixed(L.Size(put.buffer, 0)):
             return
         if all(
-            known.is_natural(e) and known.is_below(e, known.spelt(n)) for e, n in zip(index, sizes)
+            known.is_nonnegative(e) and known.is_less(e, known.resolve(n))
+            for e, n in zip(index, sizes)
         ):
             self._in_bounds[id(put)] = index
 
@@ -60,25 +61,25 @@ class AccumulationFacts:
                 self._less_than[id(stmt), load] = [
                     (axis, whole)
                     for axis, i in enumerate(load.index)
-                    if (whole := known.without_bit(known.spelt(i))) is not None
-                    and known.is_natural(whole)
+                    if (whole := known.before_clearing_bit(known.resolve(i))) is not None
+                    and known.is_nonnegative(whole)
                 ]
 
-    def is_there(self, put: L.Store) -> bool:
+    def is_in_bounds(self, put: L.Store) -> bool:
         """True if the target of a conditional accumulation is provably within bounds.
 
         Then the element exists even if no iteration executes the store.
         """
         return id(put) in self._in_bounds
 
-    def is_other(self, stmt: L.Stmt, load: L.Load, put: L.Store) -> bool:
+    def is_disjoint_load(self, stmt: L.Stmt, load: L.Load, put: L.Store) -> bool:
         """True if a load is certainly not from the element that the same loop accumulates to."""
         index = self._in_bounds.get(id(put), ())
         found = self._less_than.get((id(stmt), load), ())
         return any(axis < len(index) and index[axis] == e for axis, e in found)
 
 
-def additions(loop: L.Loop) -> list[L.Store]:
+def conditional_accumulations(loop: L.Loop) -> list[L.Store]:
     """The conditional accumulations of an innermost loop; none if the loop is not innermost."""
     inside = list(L.walk(loop.body))
     if any(isinstance(s, (L.Loop, L.While)) for s in inside):

@@ -11,7 +11,7 @@ from typing import Any
 from ..loop_ir import nodes as L
 
 Names = frozenset[str]
-NONE: Names = frozenset()
+NO_NAMES: Names = frozenset()
 
 
 def uses(stmt: L.Stmt) -> set[str]:
@@ -24,11 +24,11 @@ def uses(stmt: L.Stmt) -> set[str]:
     return names
 
 
-def names_in(exprs: Iterable[L.Expr | L.Part]) -> set[str]:
+def names_in(exprs: Iterable[L.Expr | L.Subview]) -> set[str]:
     """The names of scalars and buffers that occur in expressions."""
     names: set[str] = set()
     for e in exprs:
-        if isinstance(e, L.Part):
+        if isinstance(e, L.Subview):
             names |= {e.buffer} | names_in(e.index)
             continue
         for part in L.walk_expr(e):
@@ -55,9 +55,9 @@ _DEFS: dict[type, Callable[[Any], tuple[str, ...]]] = {
 }
 
 
-def exposed(body: list[L.Stmt]) -> Names:
+def upward_exposed(body: list[L.Stmt]) -> Names:
     """The upward-exposed uses of a block: names whose values from before it may be read."""
-    return Liveness().before(body, NONE, NONE)
+    return Liveness().before(body, NO_NAMES, NO_NAMES)
 
 
 def induction_vars_read_outside(block: list[L.Stmt], counters: set[str]) -> bool:
@@ -74,7 +74,7 @@ def induction_vars_read_outside(block: list[L.Stmt], counters: set[str]) -> bool
 def live_after_loops(body: list[L.Stmt]) -> dict[int, Names]:
     """The live-out names of each loop of a function, by the loop's identity."""
     live = Liveness(noting=True)
-    live.before(body, NONE, NONE)
+    live.before(body, NO_NAMES, NO_NAMES)
     return live.after
 
 
@@ -109,16 +109,16 @@ class Liveness:
             return frozenset(uses(stmt))
         if isinstance(stmt, L.If):
             branches = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
-            return frozenset().union(*branches) | uses(stmt)
+            return frozenset[str]().union(*branches) | uses(stmt)
         if isinstance(stmt, L.Loop):
             if self.noting:
-                self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
+                self.after[id(stmt)] = self.after.get(id(stmt), NO_NAMES) | live
             live_in = live | (_WITHOUT_NOTING.before(stmt.body, live, live) - {stmt.var})
             if self.noting:
                 self.before(stmt.body, live_in, live)
             return _with(live_in, uses(stmt))
         if isinstance(stmt, L.While):
-            live_in = _WITHOUT_NOTING.before(stmt.body, NONE, live)
+            live_in = _WITHOUT_NOTING.before(stmt.body, NO_NAMES, live)
             if self.noting:
                 self.before(stmt.body, live_in, live)
             return live_in

@@ -18,16 +18,16 @@ from fractions import Fraction
 
 from ...ir.symbolic_dims import Atom, Dim, Facts, Guard, Monomial
 from ..loop_ir import nodes as L
-from .cost_model import work
+from .cost_model import loop_cost
 from .liveness import defs
 from .single_assignment import single_definitions
 
 # The least work of a loop for which threads are profitable, in additions.  Below a millisecond or
 # so, moving arrays from the cache of one core to that of another costs what a second core gains.
-WORTH = 1 << 22
+MIN_PARALLEL_WORK = 1 << 22
 # The same for a program with matrix products.  It is higher because those run on one core, or have
 # threads of their own that spin for a while after a product.
-BESIDE_PRODUCTS = 1 << 24
+MIN_PARALLEL_WORK_WITH_GEMM = 1 << 24
 
 # A polynomial of sizes: the coefficient of each monomial.
 WorkPolynomial = dict[Monomial, Fraction]
@@ -36,11 +36,11 @@ WorkPolynomial = dict[Monomial, Fraction]
 def min_parallel_work(body: list[L.Stmt]) -> int:
     """The least work of a loop in this body for which threads are profitable."""
     products = any(isinstance(s, L.Call) and s.function in L.GEMM_ROUTINES for s in L.walk(body))
-    return BESIDE_PRODUCTS if products else WORTH
+    return MIN_PARALLEL_WORK_WITH_GEMM if products else MIN_PARALLEL_WORK
 
 
-def judged(
-    amounts: Iterable[WorkPolynomial], facts: Facts, bound: int = WORTH
+def decide_parallel(
+    amounts: Iterable[WorkPolynomial], facts: Facts, bound: int = MIN_PARALLEL_WORK
 ) -> tuple[bool, list[Guard]]:
     """Whether the work of one of the loops reaches `bound` for the sizes of the call in `facts`.
 
@@ -61,7 +61,8 @@ def _canonical(amount: WorkPolynomial, facts: Facts) -> WorkPolynomial:
     """A polynomial with one symbol for all sizes that are equal according to `facts`."""
     out: WorkPolynomial = {}
     for monomial, k in amount.items():
-        factor, same = k, []
+        factor = k
+        same: list[str] = []
         for symbol in monomial:
             dim = facts.canonical(Dim.of(symbol))
             if dim.is_const:
@@ -133,7 +134,7 @@ class WorkEstimator:
         None if it is known only at run time, or if nothing is left.
         """
         middle = {outer.var: outer for outer in around}
-        whole = self._amount(work(loop, count), middle)
+        whole = self._amount(loop_cost(loop, count), middle)
         cost = self._amount(spent, middle)
         if whole is None or cost is None:
             return None

@@ -11,10 +11,10 @@ for i in range(n):
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from .buffer_uses import Uses, depth_in_path, survey
+from .buffer_uses import Uses, collect_uses, depth_in_path
 
 
-def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
+def only_stores(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
     """The stores of a name that are the only write to their buffer, by identity.
 
     All loads of the buffer must follow the statement that contains the store.  Each store is mapped
@@ -22,7 +22,7 @@ def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
     different element in each of their iterations only if its index distinguishes them.
     """
     found: dict[int, tuple[str, ...]] = {}
-    for name, use in survey(body).items():
+    for name, use in collect_uses(body).items():
         put, loops = _only_store(name, use)
         if put is not None:
             found[id(put)] = loops
@@ -31,7 +31,7 @@ def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
 
 def _only_store(name: str, use: Uses) -> tuple[L.Store | None, tuple[str, ...]]:
     """The only store to a buffer and the variables of its loops, or (None, ()) if not as above."""
-    if use.odd or len(use.allocs) != 1:
+    if use.has_other_uses or len(use.allocs) != 1:
         return None, ()
     block, _ = use.allocs[0]
     stores: list[tuple[L.Store, int, tuple[str, ...]]] = []

@@ -15,12 +15,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..loop_ir import nodes as L
-from ..ops.bit_shift import asked
+from ..ops.bit_shift import split_guarded_shift
 from .liveness import defs, names_in
 from .single_assignment import resolve
 
 # Definitions with more nodes than this are not substituted.
 MAX_DEFINITION_NODES = 30
+
+_Pair = tuple[L.Expr, L.Expr]
 
 
 class ValueRanges:
@@ -31,19 +33,19 @@ class ValueRanges:
     """
 
     def __init__(self, body: list[L.Stmt], params: Iterable[str]) -> None:
-        self.times = Counter(name for s in L.walk(body) for name in defs(s))
-        self.times.update(params)
+        self.definition_counts = Counter(name for s in L.walk(body) for name in defs(s))
+        self.definition_counts.update(params)
         self.integers: dict[str, L.Expr] = {}
-        self._defined = {name: None for name in params if self.times[name] == 1}
+        self._defined = {name: None for name in params if self.definition_counts[name] == 1}
         # Exclusive upper bounds.
         self._ends: dict[str, L.Expr] = {}
         self._nonnegative: dict[str, None] = {}
         # Pairs of an integer and a bit that is set in it.
-        self._set_bits: dict[tuple[L.Expr, L.Expr], None] = {}
+        self._set_bits: dict[_Pair, None] = {}
 
     # ---- queries
 
-    def spelt(self, e: L.Expr) -> L.Expr:
+    def resolve(self, e: L.Expr) -> L.Expr:
         """`e` with names substituted by their definitions."""
         return resolve(e, self.integers)
 
@@ -52,7 +54,7 @@ class ValueRanges:
         loads = any(isinstance(part, (L.Load, L.Field, L.Apply)) for part in L.walk_expr(e))
         return not loads and all(name in self._defined for name in names_in([e]))
 
-    def is_natural(self, e: L.Expr) -> bool:
+    def is_nonnegative(self, e: L.Expr) -> bool:
         """True if e >= 0 is proven, for `e` with definitions substituted."""
         if e.dtype != "int64":
             return False
@@ -62,27 +64,27 @@ class ValueRanges:
             return True
         if isinstance(e, L.Name):
             return e.name in self._nonnegative
-        whole = self.without_bit(e)
+        whole = self.before_clearing_bit(e)
         if whole is not None:
-            return self.is_natural(whole)
+            return self.is_nonnegative(whole)
         if not isinstance(e, L.Bin):
             return False
         if e.op == "%":
             return isinstance(e.right, L.Lit) and e.right.value > 0
         if e.op == "-" and isinstance(e.left, L.Lit):
-            return self.is_natural(e.right) and self.is_below(e.right, L.lit(e.left.value + 1))
-        sides = [self.is_natural(side) for side in (e.left, e.right)]
+            return self.is_nonnegative(e.right) and self.is_less(e.right, L.lit(e.left.value + 1))
+        sides = [self.is_nonnegative(side) for side in (e.left, e.right)]
         return any(sides) if e.op == "&" else e.op in ("|", "^") and all(sides)
 
-    def is_below(self, e: L.Expr, end: L.Expr) -> bool:
+    def is_less(self, e: L.Expr, end: L.Expr) -> bool:
         """True if e < end is proven, for operands with definitions substituted."""
         if isinstance(end, L.Lit):
             most = self.most(e)
             return most is not None and most < end.value
         if isinstance(e, L.Name):
             return self._ends.get(e.name) == end
-        whole = self.without_bit(e)
-        return whole is not None and self.is_natural(whole) and self.is_below(whole, end)
+        whole = self.before_clearing_bit(e)
+        return whole is not None and self.is_nonnegative(whole) and self.is_less(whole, end)
 
     def most(self, e: L.Expr) -> int | None:
         """A proven inclusive upper bound of `e`, with definitions substituted, or None."""
@@ -91,36 +93,36 @@ class ValueRanges:
         if isinstance(e, L.Name):
             end = self._ends.get(e.name)
             return end.value - 1 if isinstance(end, L.Lit) else None
-        whole = self.without_bit(e)
-        if whole is not None and self.is_natural(whole):
+        whole = self.before_clearing_bit(e)
+        if whole is not None and self.is_nonnegative(whole):
             return self.most(whole)
         if not isinstance(e, L.Bin):
             return None
         if e.op == "%" and isinstance(e.right, L.Lit) and e.right.value > 0:
             return e.right.value - 1
         if e.op == "-" and isinstance(e.left, L.Lit) and e.left.value >= 0:
-            return e.left.value if self.is_natural(e.right) else None
+            return e.left.value if self.is_nonnegative(e.right) else None
         # x & y <= y for non-negative y.
-        natural = [side for side in (e.left, e.right) if e.op == "&" and self.is_natural(side)]
+        natural = [side for side in (e.left, e.right) if e.op == "&" and self.is_nonnegative(side)]
         found = [most for side in natural if (most := self.most(side)) is not None]
         return min(found, default=None)
 
-    def never(self, cond: L.Expr) -> bool:
+    def is_false(self, cond: L.Expr) -> bool:
         """True if a condition is proven false."""
         if isinstance(cond, L.Lit):
             return not cond.value
         if not isinstance(cond, L.Bin):
             return False
         if cond.op == "or":
-            return self.never(cond.left) and self.never(cond.right)
+            return self.is_false(cond.left) and self.is_false(cond.right)
         if cond.op == "and":
-            return self.never(cond.left) or self.never(cond.right)
-        left, right = self.spelt(cond.left), self.spelt(cond.right)
+            return self.is_false(cond.left) or self.is_false(cond.right)
+        left, right = self.resolve(cond.left), self.resolve(cond.right)
         if cond.op == "<" and L.is_lit(right, 0):
-            return self.is_natural(left)
-        return cond.op == ">=" and self.is_below(left, right)
+            return self.is_nonnegative(left)
+        return cond.op == ">=" and self.is_less(left, right)
 
-    def without_bit(self, e: L.Expr) -> L.Expr | None:
+    def before_clearing_bit(self, e: L.Expr) -> L.Expr | None:
         """The integer n, if `e`, with definitions substituted, is n with one set bit cleared.
 
         If n is non-negative, then 0 <= e < n.
@@ -133,9 +135,9 @@ class ValueRanges:
 
     def after(self, stmt: L.Stmt) -> None:
         """Add the facts that hold after a statement."""
-        names = [name for name in defs(stmt) if self.times[name] == 1]
+        names = [name for name in defs(stmt) if self.definition_counts[name] == 1]
         if isinstance(stmt, L.Let) and names and stmt.expr.dtype == "int64":
-            whole = self.spelt(stmt.expr)
+            whole = self.resolve(stmt.expr)
             if self.is_fixed(whole) and len(L.walk_expr(whole)) <= MAX_DEFINITION_NODES:
                 self.integers[stmt.name] = whole
         if not isinstance(stmt, L.Loop):
@@ -143,14 +145,14 @@ class ValueRanges:
 
     def enter_loop(self, loop: L.Loop) -> None:
         """Add the facts about a loop's variable that hold in its body."""
-        if self.times[loop.var] != 1:
+        if self.definition_counts[loop.var] != 1:
             return
         self._defined[loop.var] = None
-        span = L.span(loop)
+        span = L.index_range(loop)
         if span is None:
             return
-        least, end = map(self.spelt, span)
-        if self.is_natural(least):
+        least, end = map(self.resolve, span)
+        if self.is_nonnegative(least):
             self._nonnegative[loop.var] = None
         if self.is_fixed(end):
             self._ends[loop.var] = end
@@ -163,7 +165,7 @@ class ValueRanges:
             self.assume(cond.left)
             self.assume(cond.right)
         elif cond.op == "!=" and L.is_lit(cond.right, 0):
-            whole = self.spelt(cond.left)
+            whole = self.resolve(cond.left)
             if isinstance(whole, L.Bin) and whole.op == "&" and self.is_fixed(whole):
                 for integer, bit in ((whole.left, whole.right), (whole.right, whole.left)):
                     if _is_bit(bit):
@@ -187,13 +189,13 @@ class ValueRanges:
                         facts.popitem()
             self.after(stmt)
 
-    def _facts(self) -> tuple[dict, ...]:
+    def _facts(self) -> tuple[dict[str, L.Expr] | dict[str, None] | dict[_Pair, None], ...]:
         return self.integers, self._defined, self._ends, self._nonnegative, self._set_bits
 
 
 def _is_bit(e: L.Expr) -> bool:
     """True if at most one bit of `e` is set."""
-    if (shift := asked(e)) is not None:
+    if (shift := split_guarded_shift(e)) is not None:
         e = shift[1]  # or 0, if the shift amount is out of range
     if isinstance(e, L.Lit):
         return e.value > 0 and e.value & (e.value - 1) == 0

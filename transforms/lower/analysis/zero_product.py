@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from ...ir.lazy import lazy
+from ...ir.lazy import lazy_property
 from ..analysis.alias import MayAlias
 from ..loop_ir import nodes as L
 from .footprint import may_modify
@@ -49,12 +49,12 @@ class ScalarDefinitions:
         self.dtypes = {name: e.dtype for name, e in self.known.items()}
         self.stmts, self.params, self.may_alias = stmts, params, may_alias
 
-    @lazy
+    @lazy_property
     def read(self) -> Counter[str]:
         """The number of statements that read each name."""
         return Counter(name for s in self.stmts for name in uses(s))
 
-    @lazy
+    @lazy_property
     def ranks(self) -> dict[str, int]:
         """The ranks of the float32 and float64 array parameters that nothing may write to."""
         changed = {name for s in self.stmts for name in may_modify(s)}
@@ -75,7 +75,7 @@ class ScalarDefinitions:
                     todo.append(self.known[name])
         return names
 
-    def is_truth(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
+    def is_boolean_sum(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
         """True for a boolean cast to a number, a sum of such, or a literal multiple of such.
 
         A recurrence, as of a running sum, is excluded: `within` are the names whose definitions are
@@ -84,18 +84,18 @@ class ScalarDefinitions:
         if isinstance(e, L.Name):
             if e.name in within or e.name not in self.known:
                 return False
-            return self.is_truth(self.known[e.name], within | {e.name})
+            return self.is_boolean_sum(self.known[e.name], within | {e.name})
         if isinstance(e, L.Cast):
             return e.x.dtype == "bool"
         if isinstance(e, L.Bin) and e.op == "+":
-            return self.is_truth(e.left, within) and self.is_truth(e.right, within)
+            return self.is_boolean_sum(e.left, within) and self.is_boolean_sum(e.right, within)
         if isinstance(e, L.Bin) and e.op == "*":
             pair = (e.left, e.right)
             some = any(isinstance(x, L.Lit) for x in pair)
-            return some and any(self.is_truth(x, within) for x in pair)
+            return some and any(self.is_boolean_sum(x, within) for x in pair)
         return False
 
-    def vanish(
+    def arrays_if_zero(
         self,
         exprs: Iterable[L.Expr],
         zero: L.Expr | Callable[[L.Expr], bool],
@@ -106,7 +106,7 @@ class ScalarDefinitions:
         `zero` is an expression, or a predicate for the expressions that are zero.  The scalars in
         `small` are required to be small, too.  None if the expressions may be nonzero.
         """
-        is_zero = zero if callable(zero) else lambda e: e == zero
+        is_zero: Callable[[L.Expr], bool] = zero if callable(zero) else lambda e: e == zero
         arrays: set[str] = set()
         every = all(self._vanishes(e, is_zero, arrays, small) for e in exprs)
         return arrays if every else None

@@ -31,7 +31,7 @@ class Affine:
         return L.add(total, self.start)
 
 
-def element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | None:
+def symbolic_element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | None:
     """One element of `v` as an expression, and the symbolic index names in it.
 
     None if computing the element emits statements.
@@ -42,26 +42,26 @@ def element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | N
     return None if scratch else (e, index)
 
 
-def integers(emitter: Emitter, v: Value) -> Affine | None:
+def affine_integers(emitter: Emitter, v: Value) -> Affine | None:
     """The elements of a virtual int64 array as an affine function of the index, else None."""
     if v.dtype != "int64" or v.memory is not None:
         return None
-    found = element(emitter, v)
-    return affine(*found) if found else None
+    found = symbolic_element(emitter, v)
+    return as_affine(*found) if found else None
 
 
-def affine(e: L.Expr, names: Sequence[L.Name]) -> Affine | None:
+def as_affine(e: L.Expr, names: Sequence[L.Name]) -> Affine | None:
     """`e` as an affine function of the variables `names`; None if it is not affine."""
     if e in names:
         return Affine(L.ZERO, tuple(L.ONE if n == e else L.ZERO for n in names))
     if isinstance(e, _INVARIANT_LEAVES):
         return Affine(e, (L.ZERO,) * len(names))
     if isinstance(e, L.Un) and e.op == "-":
-        x = affine(e.x, names)
+        x = as_affine(e.x, names)
         return _map(x, lambda s: L.mul(L.lit(-1), s)) if x else None
     if not isinstance(e, L.Bin) or e.op not in ("+", "-", "*") or e.dtype != "int64":
         return None
-    x, y = affine(e.left, names), affine(e.right, names)
+    x, y = as_affine(e.left, names), as_affine(e.right, names)
     if x is None or y is None:
         return None
     if e.op == "*":

@@ -18,7 +18,7 @@ from ...ir.symbolic_dims import Dim, Facts
 from ...rules.axes_and_sizes import MAX_ELEMENTS, TOO_LARGE_MESSAGE
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
-from .lazy_array import Emitter, Value, buffer_value, put, scalar_value
+from .lazy_array import Emitter, Value, buffer_value, scalar_value, store_element
 from .producer_fusion import Usage, writes
 from .symbolic_range import Ranges, RefinedFacts
 
@@ -93,10 +93,10 @@ class Context:
         # IR names are kept.  Names that the lowering creates avoid them.
         self.emitter = Emitter(_names(function))
         # Bounds checks available here: (index, size) -> the checked, wrapped index expression.
-        self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
+        self.available_checks: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
         # Reverse loops whose start may be close to the limits of int64: counter -> step of the
         # forward loop.
-        self.far_starts: dict[str, int] = {}
+        self.overflowing_starts: dict[str, int] = {}
         # The shape of each variable at its last read.
         self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}
@@ -121,10 +121,10 @@ class Context:
             self.names[key] = self.emitter.new_name(name) if clash or name != var.name else name
             self.variables[self.names[key]] = var.name
             if self.bindings[var.name] <= 1:
-                self.emitter.fixed.add(self.names[key])
+                self.emitter.bound_once.add(self.names[key])
         return self.names[key]
 
-    def where(self, quoted: bool = True) -> str:
+    def location_suffix(self, quoted: bool = True) -> str:
         """The source location as a suffix of an error message: " (model.py:12: x[i + 1])"."""
         if self.origin is None:
             return ""
@@ -139,7 +139,7 @@ class Context:
             return ""
         return " ".join(source.text(span).split("\n")[0].split()).rstrip(":")
 
-    def remark(self, origin: nodes.Origin | None) -> None:
+    def emit_source_comment(self, origin: nodes.Origin | None) -> None:
         """Emit the comment `# L12: s += x[i]` where the source line changes."""
         if origin is None or origin.stmt.line == self.line:
             return
@@ -149,7 +149,7 @@ class Context:
         line = f"{prefix}{self.line}: {text}" if text else f"{prefix}{self.line}"
         self.emitter.add(L.Comment(line if len(line) <= 84 else line[:81] + "..."))
 
-    def refuse(self, message: str, advice: str = "") -> UnsupportedError:
+    def unsupported(self, message: str, advice: str = "") -> UnsupportedError:
         """An UnsupportedError at the current source location, to be raised by the caller."""
         span = self.origin.span if self.origin else None
         return UnsupportedError(message, span=span, advice=advice)
@@ -181,7 +181,7 @@ class Context:
             contiguous = operand.name not in self.strided
             v = buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
             return replace(v, sizes=self.sizes(v))
-        raise self.refuse(f"{type(type_).__name__} is no array")
+        raise self.unsupported(f"{type(type_).__name__} is no array")
 
     def sizes(self, v: Value) -> tuple[L.Expr, ...]:
         """The sizes of a buffer in canonical form: a constant, or one name per distinct size."""
@@ -189,7 +189,7 @@ class Context:
         for dim, size in zip(v.dims, v.sizes, strict=True):
             dim = self.facts.canonical(dim)
             fixed = L.lit(dim.const) if dim.is_const else self.known_sizes.get(dim)
-            found.append(fixed or self.emitter.known(size) or size)
+            found.append(fixed or self.emitter.name_of(size) or size)
         return tuple(found)
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
@@ -208,7 +208,7 @@ class Context:
         if dim is not None and dim.is_const:
             return L.lit(dim.const)
         size = L.Size(python, axis)
-        return self.emitter.known(size) or size
+        return self.emitter.name_of(size) or size
 
     def _known_sizes(self) -> dict[Dim, L.Expr]:
         """Symbolic sizes that are available from parameters throughout the function."""
@@ -226,7 +226,7 @@ class Context:
                 found.setdefault(self.facts.canonical(p.type.value), L.Name(name))
         return {d: e for d, e in found.items() if not d.is_const}
 
-    def ready(self, operand: nodes.Operand) -> Value:
+    def evaluated_value(self, operand: nodes.Operand) -> Value:
         """As `value`, but a scalar is evaluated here, so that a loop reads it as an invariant."""
         v = self.value(operand)
         if v.ndim or v.memory is not None:
@@ -243,7 +243,7 @@ class Context:
         """An int64 operand as a simple expression (a name or a literal), free to duplicate."""
         return self.emitter.let(cast(self.scalar(operand), "int64"))
 
-    def known(self, operand: nodes.Operand) -> Dim | None:
+    def symbolic_value(self, operand: nodes.Operand) -> Dim | None:
         """The symbolic value of an integer operand; None if there is none."""
         type_ = operand.type
         if isinstance(operand, nodes.Const) and isinstance(operand.value, int):
@@ -258,17 +258,17 @@ class Context:
         offsets rely on both.
         """
         sizes = tuple(map(self.integer, operands))
-        values = [self.known(a) for a in operands]
+        values = [self.symbolic_value(a) for a in operands]
         ranges = self.ranges
         for size, value in zip(sizes, values, strict=True):
-            if not (ranges.exact_if_natural(value) and ranges.nonnegative(value)):
+            if not (ranges.exact_if_nonnegative(value) and ranges.nonnegative(value)):
                 bad = L.compare("<", size, L.ZERO)
-                self.emitter.check(bad, "ValueError", NEGATIVE_SIZE + self.where())
-        if not all(map(ranges.moderate, values)):
-            self.limit(sizes)
+                self.emitter.check(bad, "ValueError", NEGATIVE_SIZE + self.location_suffix())
+        if not all(map(ranges.is_far_from_overflow, values)):
+            self.check_element_count(sizes)
         return sizes
 
-    def limit(self, sizes: Sequence[L.Expr]) -> None:
+    def check_element_count(self, sizes: Sequence[L.Expr]) -> None:
         """Emit a check against more elements than an array can have.
 
         As in NumPy, an empty axis counts as 1 in the product.  Otherwise another axis could have
@@ -283,7 +283,7 @@ class Context:
                 some = L.select(L.compare(">", size, L.ZERO), size, L.ONE)
                 total = L.Bin("*", total, cast(some, "float64"), "float64")
         self.emitter.check(
-            L.compare(">", total, most), "ValueError", TOO_LARGE_MESSAGE + self.where()
+            L.compare(">", total, most), "ValueError", TOO_LARGE_MESSAGE + self.location_suffix()
         )
 
     # ---- memory
@@ -292,18 +292,18 @@ class Context:
         """`v` in a C-contiguous buffer; `v` itself if it is one."""
         if v.is_buffer:
             return v
-        return self.copied(v, hint)
+        return self.materialised_copy(v, hint)
 
-    def copied(self, v: Value, hint: str = "t") -> Value:
+    def materialised_copy(self, v: Value, hint: str = "t") -> Value:
         """`v` computed into a new buffer."""
         name = self.emitter.new_name(hint)
         out = self.allocate(name, v.dtype, v.sizes, v.dims)
         self.fill(out, v)
         return out
 
-    def cheap(self, v: Value, hint: str = "t") -> Value:
+    def materialise_if_costly(self, v: Value, hint: str = "t") -> Value:
         """`v`, materialised if reading an element costs more than a load."""
-        return v if v.cost <= MAX_RECOMPUTE_COST else self.copied(v, hint)
+        return v if v.cost <= MAX_RECOMPUTE_COST else self.materialised_copy(v, hint)
 
     def allocate(
         self, name: str, dtype: str, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
@@ -319,7 +319,7 @@ class Context:
     def fill(self, dest: Value, v: Value) -> None:
         """Store all elements of `v` to `dest`, converted to its dtype."""
         with self.emitter.nest(dest.sizes) as index:
-            put(self.emitter, dest, index, cast(v.at(self.emitter, index), dest.dtype))
+            store_element(self.emitter, dest, index, cast(v.at(self.emitter, index), dest.dtype))
 
     def dest(
         self, target: nodes.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
@@ -360,7 +360,7 @@ class Context:
         if target.name in v.reads and self._compute_in_place(target, v):
             self.env.pop(target.name, None)
             return
-        self.forget(python)
+        self.invalidate_variable(python)
         if not _owned(v):
             out = self.dest(target, v.reads, v.sizes)
             self.fill(out, v)
@@ -382,7 +382,7 @@ class Context:
         if (
             name in self.param_names
             or name in self.strided
-            or len(self.usage.sharing.get(name, {name})) > 1
+            or len(self.usage.aliases.get(name, {name})) > 1
             or len(shape) != type_.ndim
             or not all(map(self.facts.known_equal, shape, type_.shape))
             or v.dtype != type_.dtype
@@ -394,9 +394,9 @@ class Context:
             e = v.at(self.emitter, index)
             here = dest.at(self.emitter, index)
             if isinstance(e, L.Bin) and e.op == "+" and e.left == here:
-                put(self.emitter, dest, index, e.right, add=True)
+                store_element(self.emitter, dest, index, e.right, add=True)
             else:
-                put(self.emitter, dest, index, e)
+                store_element(self.emitter, dest, index, e)
         for stmt in L.walk(nest):
             for top in L.exprs_of(stmt):
                 for part in L.walk_expr(top):
@@ -406,21 +406,21 @@ class Context:
         self.emitter.out += nest
         return True
 
-    def forget(self, python: str) -> None:
+    def invalidate_variable(self, python: str) -> None:
         """Invalidate the cached checks and sizes that mention a Python variable."""
         self.emitter.forget_sizes(python)
-        for i, n in list(self.tested):
-            if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
-                del self.tested[i, n]
-        for found in self.emitter.found:
+        for i, n in list(self.available_checks):
+            if any(_mentions(e, python) for e in (i, n, self.available_checks[i, n])):
+                del self.available_checks[i, n]
+        for found in self.emitter.index_arrays:
             for name, size in list(found):
                 if size is not None and _mentions(size, python):
                     del found[name, size]
 
-    def changes(self, name: str) -> None:
+    def invalidate_array(self, name: str) -> None:
         """Invalidate the cached index arrays of an IR array that is rebound or written."""
-        group = self.usage.sharing.get(name, {name})
-        for found in self.emitter.found:
+        group = self.usage.aliases.get(name, {name})
+        for found in self.emitter.index_arrays:
             for key in [k for k in found if k[0] in group]:
                 del found[key]
 
@@ -429,7 +429,7 @@ class Context:
         if _owned(v):
             return False
         uses = self.usage.uses(block, position)
-        if uses is None or uses.disturbed_by(v.reads):
+        if uses is None or uses.is_clobbered_by(v.reads):
             return False
         return v.cost <= MAX_RECOMPUTE_COST or (uses.direct == 1 and not uses.nested)
 
@@ -442,7 +442,7 @@ class Context:
         uses = self.usage.uses(block, position)
         inline = (
             uses is not None
-            and not uses.disturbed_by(v.reads)
+            and not uses.is_clobbered_by(v.reads)
             and not uses.nested
             and uses.direct == 1
             and not target.user
@@ -462,13 +462,13 @@ class Context:
         later = block[uses.last]
         if isinstance(later, nodes.Store) and later.value == stmt.target:
             reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
-            if later.add and not uses.disturbed_by(reads):
+            if later.add and not uses.is_clobbered_by(reads):
                 return later
         return None
 
     def set_scalar(self, target: nodes.Var, expr: L.Expr) -> None:
         """Assign `expr` to the variable of `target`."""
-        self.forget(self.python_name(target))
+        self.invalidate_variable(self.python_name(target))
         self.emitter.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
 
@@ -480,7 +480,7 @@ def shape_of(v: nodes.Operand) -> tuple[Dim, ...]:
 
 def _owned(v: Value) -> bool:
     """True if `v` is a buffer that a variable may refer to without a copy."""
-    return v.memory is not None and v.memory.straight and not v.reads
+    return v.memory is not None and v.memory.is_unpermuted and not v.reads
 
 
 def _mentions(e: L.Expr, name: str) -> bool:

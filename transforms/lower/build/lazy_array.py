@@ -36,7 +36,7 @@ class Memory:
     contiguous: bool
 
     @property
-    def straight(self) -> bool:
+    def is_unpermuted(self) -> bool:
         """True if the axes are not permuted."""
         return self.axes == tuple(range(len(self.axes)))
 
@@ -67,12 +67,12 @@ class Value:
     @property
     def is_buffer(self) -> bool:
         """True if the value lies in a C-contiguous buffer with unpermuted axes."""
-        return self.memory is not None and self.memory.contiguous and self.memory.straight
+        return self.memory is not None and self.memory.contiguous and self.memory.is_unpermuted
 
-    def whole(self) -> L.Part:
+    def as_argument(self) -> L.Subview:
         """The whole buffer, as an argument of a call."""
         assert self.memory is not None
-        return L.Part(self.memory.name)
+        return L.Subview(self.memory.name)
 
 
 def buffer_value(
@@ -111,12 +111,12 @@ class Emitter:
         self.loop_names: list[str] = []
         # Names that are bound once.  For each open block: the names of integer expressions over
         # them, for value numbering.
-        self.fixed: set[str] = set()
+        self.bound_once: set[str] = set()
         self.value_names: list[dict[L.Expr, L.Expr]] = [{}]
         # For each open block, the index arrays that are available, by IR array and axis size: the
         # indices at which a mask is true (size None), and the wrapped and checked elements of an
         # integer array that indexes an axis of that size.
-        self.found: list[dict[tuple[str, L.Expr | None], list[Value]]] = [{}]
+        self.index_arrays: list[dict[tuple[str, L.Expr | None], list[Value]]] = [{}]
         self.named_axes: dict[str, set[int]] = {}
         # Root buffer of each alias.  Buffers that share memory have the same root.
         self.roots: dict[str, str] = {}
@@ -153,30 +153,30 @@ class Emitter:
         """Context in which statements are appended to `block`."""
         saved, self.out = self.out, block
         self.value_names.append({})
-        self.found.append({})
+        self.index_arrays.append({})
         try:
             yield block
         finally:
             self.out = saved
             self.value_names.pop()
-            self.found.pop()
+            self.index_arrays.pop()
 
     def let(self, expr: L.Expr, hint: str = "t") -> L.Expr:
         """The expression bound to a name; itself if it is simple and free to duplicate."""
         if L.is_simple(expr):
             return expr
         fixed = expr.dtype == "int64" and self._is_fixed(expr)
-        known = self.known(expr) if fixed else None
+        known = self.name_of(expr) if fixed else None
         if known is not None:
             return known
         name = self.new_name(hint)
         self.add(L.Let(name, expr))
-        self.fixed.add(name)
+        self.bound_once.add(name)
         if fixed:
             self.value_names[-1][expr] = L.Name(name)
         return L.Name(name, expr.dtype)
 
-    def known(self, expr: L.Expr) -> L.Expr | None:
+    def name_of(self, expr: L.Expr) -> L.Expr | None:
         """The name that holds this integer expression in an open block, else None."""
         return next((block[expr] for block in reversed(self.value_names) if expr in block), None)
 
@@ -201,7 +201,7 @@ class Emitter:
         """
         for part in L.walk_expr(expr):
             name = part.name if isinstance(part, L.Name) else getattr(part, "buffer", None)
-            if isinstance(part, (L.Load, L.Field)) or not (name is None or name in self.fixed):
+            if isinstance(part, (L.Load, L.Field)) or not (name is None or name in self.bound_once):
                 return False
         return True
 
@@ -267,10 +267,12 @@ class Emitter:
 def fill(emitter: Emitter, dest: Value, value: Callable[[L.Index], L.Expr]) -> None:
     """Emit dest[i, …] = value(i, …) for all indices."""
     with emitter.nest(dest.sizes) as index:
-        put(emitter, dest, index, value(index))
+        store_element(emitter, dest, index, value(index))
 
 
-def put(emitter: Emitter, dest: Value, index: L.Index, expr: L.Expr, add: bool = False) -> None:
+def store_element(
+    emitter: Emitter, dest: Value, index: L.Index, expr: L.Expr, add: bool = False
+) -> None:
     """Emit dest[index] = expr, or dest[index] += expr, to the element that a read would load."""
     load = dest.at(emitter, index)
     assert isinstance(load, L.Load), load

@@ -63,7 +63,7 @@ class Uses:
     compound: tuple[int, ...]
     changes: dict[str, list[int]]
 
-    def disturbed_by(self, names: Iterable[str]) -> bool:
+    def is_clobbered_by(self, names: Iterable[str]) -> bool:
         """True if one of these variables may change between the definition and a reader."""
         for name in names:
             positions = self.changes.get(name, ())
@@ -97,7 +97,7 @@ class Usage:
         if not elements:
             results |= {p.name for p, _ in function.effects}
         self.elements = elements
-        self.sharing = _sharing(function)
+        self.aliases = _sharing(function)
         self.live_after: dict[int, frozenset[str]] = {}
         self.indices: dict[int, tuple[nodes.Block, _Index]] = {}
         self.alive: dict[int, list[frozenset[str]]] = {}
@@ -161,7 +161,7 @@ class Usage:
         """The variables whose value `stmt` may change, aliases included."""
         out: set[str] = set()
         for name, memory in writes(stmt):
-            out |= self.sharing.get(name, {name}) if memory else {name}
+            out |= self.aliases.get(name, {name}) if memory else {name}
         return out
 
     def alive_after(self, block: nodes.Block, position: int) -> frozenset[str]:

@@ -27,7 +27,7 @@ def specialise_small_axes(function: nodes.Function, facts: Facts) -> None:
         last[dim] = max(last.get(dim, 0), k)
     for dim, k in last.items():
         if 1 <= k < MAX_AXIS_SIZE:
-            facts.settle(dim, k + 1)
+            facts.guard_value(dim, k + 1)
 
 
 def _constant_indices(function: nodes.Function) -> Iterator[tuple[Dim, int]]:

@@ -2,7 +2,7 @@
 
 Symbolic values (`Dim`) are integers of unbounded size.  The program computes in 64 bits.  A proof
 about the symbolic value holds for the computed one only if the computation does not overflow.
-`Ranges.moderate` and `Ranges.exact_if_natural` establish that.
+`Ranges.is_far_from_overflow` and `Ranges.exact_if_nonnegative` establish that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ir.symbolic_dims import Atom, Dim, Facts, is_size, slope
 # coefficient, the largest constant term, and the degree.  The counters must themselves start at
 # values within these limits.
 MAX_COEFFICIENT = 1 << 20
-CONSTANT = 1 << 40
+MAX_CONSTANT = 1 << 40
 MAX_DEGREE = 3
 
 
@@ -24,8 +24,9 @@ class Ranges:
     """Ranges of the loop indices around the current statement.
 
     `loops` lists (symbol, minimum, maximum) of each enclosing loop, outermost first.
-    `moderate_counters` are the counters that start at a moderate value (see `moderate`).
-    `definitions` maps symbols of the program's integers to symbolic values found for them.
+    `moderate_counters` are the counters that start at a moderate value (see
+    `is_far_from_overflow`).  `definitions` maps symbols of the program's integers to symbolic
+    values found for them.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -34,7 +35,7 @@ class Ranges:
         self.moderate_counters: set[str] = set()
         self.definitions: dict[str, Dim] = {}
 
-    def learn(self, symbol: Dim | None, value: Dim) -> None:
+    def define_symbol(self, symbol: Dim | None, value: Dim) -> None:
         """Record that the integer with this symbol has the symbolic value `value`."""
         name = _symbol(symbol)
         if name is not None and name not in value.symbols:
@@ -52,7 +53,7 @@ class Ranges:
         if name is None or low is None or high is None:
             yield
             return
-        if self.moderate(first):
+        if self.is_far_from_overflow(first):
             self.moderate_counters.add(name)
         self.loops.append((name, low, high))
         try:
@@ -61,7 +62,7 @@ class Ranges:
             self.loops.pop()
             self.moderate_counters.discard(name)
 
-    def moderate(self, dim: Dim | None) -> bool:
+    def is_far_from_overflow(self, dim: Dim | None) -> bool:
         """True if a value is far from the limits of int64, so that computing it cannot overflow.
 
         A proof of one bound of the symbolic value (that it is not negative, or not above some
@@ -69,7 +70,7 @@ class Ranges:
         such condition.  A counter that starts at a moderate value does not reach the limits of
         int64 in any practical time.
         """
-        if dim is None or abs(dim.const) > CONSTANT:
+        if dim is None or abs(dim.const) > MAX_CONSTANT:
             return False
         return all(
             abs(k) <= MAX_COEFFICIENT
@@ -78,13 +79,13 @@ class Ranges:
             for monomial, k in dim.terms
         )
 
-    def exact_if_natural(self, dim: Dim | None) -> bool:
+    def exact_if_nonnegative(self, dim: Dim | None) -> bool:
         """True if computing a value in 64 bits cannot overflow, provided that it is not negative.
 
         This holds for a moderate value, and for a value with a proven upper bound that is an
         integer of the program, such as `n - i` where i >= 0.
         """
-        if dim is None or self.moderate(dim):
+        if dim is None or self.is_far_from_overflow(dim):
             return dim is not None
         alone = (m[0] for m, k in dim.terms if k == 1 and len(m) == 1)
         return any(self.nonnegative(Dim.of(s) - dim) for s in alone if not isinstance(s, Atom))
@@ -93,9 +94,11 @@ class Ranges:
         if isinstance(symbol, Atom):
             # A slice is no longer than its axis.  A mask selects at most all elements.
             parts = symbol.parts[:1] if symbol.op == "len" else symbol.parts
-            return symbol.op == "count" or all(p is None or self.moderate(p) for p in parts)
+            return symbol.op == "count" or all(
+                p is None or self.is_far_from_overflow(p) for p in parts
+            )
         if symbol in self.definitions:
-            return self.moderate(self.definitions[symbol])
+            return self.is_far_from_overflow(self.definitions[symbol])
         return is_size(symbol) or symbol in self.moderate_counters
 
     def nonnegative(self, dim: Dim | None) -> bool:
@@ -108,7 +111,7 @@ class Ranges:
         spans = [Dim.of(0), *(high - low for _, low, high in self.loops)]
         return any(
             self._minimum_is_nonnegative(bound - span)
-            for bound in (dim, relaxed(dim))
+            for bound in (dim, lower_bound(dim))
             for span in spans
         )
 
@@ -124,7 +127,7 @@ class Ranges:
                 return False
             if sign:
                 dim = self.facts.canonical(dim.substitute({symbol: low if sign > 0 else high}))
-        return self.facts.not_negative(dim)
+        return self.facts.is_nonnegative(dim)
 
 
 class RefinedFacts(Facts):
@@ -158,7 +161,7 @@ class RefinedFacts(Facts):
         return b - a if inside else None
 
 
-def relaxed(dim: Dim) -> Dim:
+def lower_bound(dim: Dim) -> Dim:
     """A lower bound of `dim`: max(d, 0) with a positive coefficient is replaced by d."""
     out = Dim.of(dim.const)
     for monomial, k in dim.terms:

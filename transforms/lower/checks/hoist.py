@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..analysis.alias import MayAlias
-from ..analysis.bounds import apart
+from ..analysis.bounds import split_constant
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
@@ -47,7 +47,7 @@ def _hoisted(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.St
     checks = [s for s in loop.body if L.is_check(s)]
     inside = list(L.walk(loop.body))
     fails = [s for s in inside if isinstance(s, L.Fail)]
-    if not checks or len(fails) != len(checks) or L.span(loop) is None:
+    if not checks or len(fails) != len(checks) or L.index_range(loop) is None:
         return []
     if len({s.exception for s in fails}) > 1 or any(s.values for s in fails):
         return []
@@ -59,7 +59,7 @@ def _hoisted(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.St
         for s in inside
         if isinstance(s, L.Call)
         for a in s.args[-1:]
-        if isinstance(a, L.Part)
+        if isinstance(a, L.Subview)
     }
     if any(may_alias(w, v) for w in written for v in escaping):
         return []
@@ -88,7 +88,7 @@ def _in_any_iteration(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     `cond` must be loop-invariant or monotonic: true for large values of the loop's variable.
     Otherwise return None.
     """
-    span = L.span(loop)
+    span = L.index_range(loop)
     assert span is not None
     least, end = span
     is_nonempty = L.compare(">", end, least)
@@ -98,9 +98,9 @@ def _in_any_iteration(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     # In an empty range `end + c <= 0 <= size`: the test for an empty range is redundant.
     implied = False
     if isinstance(cond, L.Bin) and isinstance(cond.right, L.Size) and L.is_lit(least, 0):
-        c = L.offset(cond.left, loop.var)
+        c = L.constant_offset(cond.left, loop.var)
         implied = c is not None and c <= 0
-    return last if implied else L.both(is_nonempty, last)
+    return last if implied else L.logical_and(is_nonempty, last)
 
 
 def at_last_iteration(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
@@ -114,15 +114,15 @@ def at_last_iteration(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
         return None
     if cond.op == "and":
         left, right = (at_last_iteration(var, end, e) for e in (cond.left, cond.right))
-        return None if left is None or right is None else L.both(left, right)
+        return None if left is None or right is None else L.logical_and(left, right)
     if cond.op not in (">=", ">") or var in names_in([cond.right]):
         return None
-    c = L.offset(cond.left, var)
+    c = L.constant_offset(cond.left, var)
     if c is None:
         return None
     # `end` may be any int64 and adding to it may overflow: a positive offset is subtracted from
     # the other operand.
-    last, more = apart(end)
+    last, more = split_constant(end)
     more += c if cond.op == ">=" else c - 1
     if more > 0:
         return L.compare(">", last, L.sub(cond.right, L.lit(more)))

@@ -40,7 +40,7 @@ def eliminate_in_range_checks(body: list[L.Stmt], params: Iterable[str]) -> None
 
     for stmt in known.walk(body):
         L.map_stmt(stmt, simplified)
-        if L.is_check(stmt) and known.never(stmt.cond):
+        if L.is_check(stmt) and known.is_false(stmt.cond):
             never_fail.add(id(stmt))
     if never_fail:
         _drop(body, never_fail)
@@ -48,10 +48,10 @@ def eliminate_in_range_checks(body: list[L.Stmt], params: Iterable[str]) -> None
 
 def _without_false_disjuncts(cond: L.Expr, known: ValueRanges) -> L.Expr:
     """Return `cond` without the disjuncts that are never true."""
-    if known.never(cond):
+    if known.is_false(cond):
         return L.lit(False, "bool")
     if isinstance(cond, L.Bin) and cond.op == "or":
-        return L.either(
+        return L.logical_or(
             _without_false_disjuncts(cond.left, known), _without_false_disjuncts(cond.right, known)
         )
     return cond

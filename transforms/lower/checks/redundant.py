@@ -14,7 +14,7 @@ from ...ir.record import record
 from ..analysis.alias import MayAlias
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
-from ..analysis.stored_scalars import keeping
+from ..analysis.stored_scalars import only_stores
 from ..loop_ir import nodes as L
 
 # The maximal number of subexpressions of a definition that is substituted for its name.
@@ -35,7 +35,7 @@ def eliminate_redundant_checks(
     """
     if not any(isinstance(s, L.Fail) for s in L.walk(body)):
         return body
-    return _CheckEliminator(may_alias, integers or {}, keeping(body)).block(body, None)
+    return _CheckEliminator(may_alias, integers or {}, only_stores(body)).block(body, None)
 
 
 @record(frozen=True)
@@ -163,7 +163,7 @@ class _CheckEliminator:
                     for c in (cond, *_disjuncts(cond)):
                         self.levels[-1].add(_Fact(c))
                 else:
-                    for part, when in ((stmt.then, cond), (stmt.orelse, L.negated(cond))):
+                    for part, when in ((stmt.then, cond), (stmt.orelse, L.logical_not(cond))):
                         known = None if lets is None else dict(lets)
                         part[:] = self._inside(_Scope((when,)), part, known, True)
             elif isinstance(stmt, L.While):
@@ -223,7 +223,7 @@ class _CheckEliminator:
             _substitute(resolve(e, self.integers), lets) for e in (loop.start, loop.stop, loop.step)
         )
         resolved = L.Loop(loop.var, start, stop, step)
-        span = L.span(resolved)
+        span = L.index_range(resolved)
         return (*span, L.ONE) if span is not None else (start, stop, step)
 
     def _record_scalar_store(self, store: L.Store, lets: Lets) -> None:
@@ -234,7 +234,9 @@ class _CheckEliminator:
         """
         index = tuple(_substitute(e, lets) for e in store.index)
         loops = self.scalar_stores[id(store)]
-        is_distinct = all(any(L.offset(e, var) is not None for e in index) for var in loops)
+        is_distinct = all(
+            any(L.constant_offset(e, var) is not None for e in index) for var in loops
+        )
         if not is_distinct or store.expr.dtype not in ("int64", "bool"):
             return
         assert isinstance(store.expr, L.Name)
@@ -275,7 +277,7 @@ class _CheckEliminator:
                 if id(s) not in self.scalar_stores:
                     buffers.add(s.buffer)
             elif isinstance(s, (L.Call, L.CallBuffers, L.CallRoutine)):
-                buffers |= {a.buffer for a in s.args if isinstance(a, L.Part)}
+                buffers |= {a.buffer for a in s.args if isinstance(a, L.Subview)}
         return names, buffers
 
 

@@ -24,7 +24,7 @@ from ...ir.record import replace
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
-from ..ops.bit_shift import asked
+from ..ops.bit_shift import split_guarded_shift
 from .hoist import at_last_iteration
 
 # The maximal number of statements of a loop that is duplicated.
@@ -43,7 +43,7 @@ def version_checked_loops(body: list[L.Stmt], params: Iterable[str]) -> None:
 
 def _has_shift_test(stmt: L.Stmt) -> bool:
     """True if a statement tests whether a shift amount is out of range."""
-    return any(asked(part) is not None for part in L.subexprs_read(stmt))
+    return any(split_guarded_shift(part) is not None for part in L.subexprs_read(stmt))
 
 
 def _block(body: list[L.Stmt], bound: dict[str, None]) -> list[str]:
@@ -75,7 +75,7 @@ def _versioned(loop: L.Loop, bound: dict[str, None]) -> L.Stmt:
         or not any(L.is_check(s) or _has_shift_test(s) for s in inside)
     ):
         return loop
-    if L.span(loop) is None or not all(isinstance(s, _ALLOWED) for s in inside):
+    if L.index_range(loop) is None or not all(isinstance(s, _ALLOWED) for s in inside):
         return loop
     unchecked = replace(loop, body=_copied(loop.body))
     version = _UncheckedVersion(unchecked, bound)
@@ -83,7 +83,7 @@ def _versioned(loop: L.Loop, bound: dict[str, None]) -> L.Stmt:
         return loop
     cond: L.Expr = L.lit(False, "bool")
     for e in version.conds:
-        cond = L.either(cond, e)
+        cond = L.logical_or(cond, e)
     if isinstance(cond, L.Lit):
         return loop if cond.value else unchecked
     return L.If(cond, [loop], [unchecked])
@@ -140,7 +140,7 @@ class _UncheckedVersion:
         """
 
         def without_test(e: L.Expr) -> L.Expr | None:
-            shift = asked(e)
+            shift = split_guarded_shift(e)
             out_of_range = (
                 self._tests_before_loop(resolve(shift[0], integers), varying=True)
                 if shift
@@ -190,10 +190,10 @@ class _UncheckedVersion:
 
         Return None unless `cond` holds there or in no iteration.
         """
-        span, var = L.span(self.loop), self.loop.var
+        span, var = L.index_range(self.loop), self.loop.var
         assert span is not None
         if isinstance(cond, L.Bin) and cond.op == "<" and var not in names_in([cond.right]):
-            c = L.offset(cond.left, var)
+            c = L.constant_offset(cond.left, var)
             if c is not None and (c >= 0 or isinstance(span[0], L.Lit)):
                 return L.compare("<", L.add(span[0], L.lit(c)), cond.right)
         return at_last_iteration(var, span[1], cond)

@@ -52,7 +52,7 @@ def _literal(value: Any, dtype: str) -> Any:
         return np.asarray(value).astype(dtype)[()].item()
 
 
-def fit(e: L.Expr, dtype: str) -> L.Expr:
+def wrap_to_dtype(e: L.Expr, dtype: str) -> L.Expr:
     """`e` cast back to `dtype`: Numba promotes narrow integers to 64 bits in arithmetic."""
     if kind(dtype) in "iu" and dtype != "int64" and not isinstance(e, L.Lit):
         return L.Cast(e, dtype)

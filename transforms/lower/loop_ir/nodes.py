@@ -126,7 +126,7 @@ Index = tuple[Expr, ...]
 
 
 @record(frozen=True)
-class Part:
+class Subview:
     buffer: str
     index: tuple[Expr, ...] = ()
 
@@ -174,7 +174,7 @@ class Loop:
     start: Expr
     stop: Expr
     step: Expr
-    body: list[Stmt] = field(default_factory=list)
+    body: list[Stmt] = field(default_factory=list["Stmt"])
     parallel: bool = False
     exits_early: bool = False
 
@@ -193,7 +193,7 @@ class Break:
 class If:
     cond: Expr
     then: list[Stmt]
-    orelse: list[Stmt] = field(default_factory=list)
+    orelse: list[Stmt] = field(default_factory=list["Stmt"])
 
 
 @record
@@ -209,27 +209,27 @@ class Fail:
 @record
 class Call:
     function: str
-    args: tuple[Expr | Part, ...]
+    args: tuple[Expr | Subview, ...]
 
 
 @record
 class CallBuffers:
     names: tuple[str, ...]
     function: str
-    args: tuple[Expr | Part, ...]
+    args: tuple[Expr | Subview, ...]
 
 
 @record
 class CallRoutine:
     names: tuple[str, ...]
     function: str
-    args: tuple[Expr | Part, ...]
+    args: tuple[Expr | Subview, ...]
 
 
 @record
 class Print:
     template: str
-    values: tuple[Expr | Part, ...]
+    values: tuple[Expr | Subview, ...]
 
 
 @record
@@ -239,7 +239,7 @@ class Comment:
 
 @record
 class Return:
-    results: tuple[Expr | Part, ...]
+    results: tuple[Expr | Subview, ...]
 
 
 # Runtime routines for matrix products.  They write to their last argument and only read the others.
@@ -296,7 +296,8 @@ def walk_expr(e: Expr) -> Sequence[Expr]:
     """An expression and all its subexpressions, in pre-order."""
     if type(e) not in _OPERANDS:
         return (e,)
-    found, worklist = [], [e]
+    found: list[Expr] = []
+    worklist = [e]
     while worklist:
         e = worklist.pop()
         found.append(e)
@@ -347,7 +348,7 @@ _BLOCKS: dict[type, Callable[[Any], tuple[list[Stmt], ...]]] = {
 
 
 def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
-    """The expressions and `Part`s that a statement itself reads, nested blocks excluded."""
+    """The expressions and `Subview`s that a statement itself reads, nested blocks excluded."""
     find = _READ.get(type(stmt))
     return find(stmt) if find else ()
 
@@ -369,9 +370,9 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 
 
 def subexprs_read(stmt: Stmt) -> Iterator[Expr]:
-    """All subexpressions of the expressions that a statement itself reads, `Part`s excluded."""
+    """All subexpressions of the expressions that a statement itself reads, `Subview`s excluded."""
     for e in exprs_of(stmt):
-        if not isinstance(e, Part):
+        if not isinstance(e, Subview):
             yield from walk_expr(e)
 
 
@@ -394,7 +395,7 @@ def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
     """Apply `map_expr` to the expressions that a statement itself reads, in place."""
 
     def new(e: Any) -> Any:
-        if isinstance(e, Part):
+        if isinstance(e, Subview):
             return replace(e, index=tuple(map_expr(i, f) for i in e.index))
         return map_expr(e, f)
 
@@ -451,7 +452,7 @@ def is_simple(e: Expr) -> bool:
     return isinstance(e, (Lit, Name, Size))
 
 
-def wrapped(n: int) -> int:
+def wrap_int64(n: int) -> int:
     """`n` wrapped around to the range of int64."""
     return (n + 2**63) % 2**64 - 2**63
 
@@ -459,7 +460,7 @@ def wrapped(n: int) -> int:
 def add(a: Expr, b: Expr) -> Expr:
     """a + b of int64, constant-folded where possible."""
     if isinstance(a, Lit) and isinstance(b, Lit):
-        return lit(wrapped(a.value + b.value))
+        return lit(wrap_int64(a.value + b.value))
     if is_lit(a, 0):
         return b
     if isinstance(b, Lit):
@@ -467,7 +468,7 @@ def add(a: Expr, b: Expr) -> Expr:
             return a
         if isinstance(a, Bin) and a.op in "+-" and isinstance(a.right, Lit):
             k = a.right.value if a.op == "+" else -a.right.value
-            return add(a.left, lit(wrapped(k + b.value)))
+            return add(a.left, lit(wrap_int64(k + b.value)))
         if -(2**63) < b.value < 0:
             return Bin("-", a, lit(-b.value), "int64")
     return Bin("+", a, b, "int64")
@@ -475,13 +476,13 @@ def add(a: Expr, b: Expr) -> Expr:
 
 def sub(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Lit):
-        return add(a, lit(wrapped(-b.value)))
+        return add(a, lit(wrap_int64(-b.value)))
     if a == b:
         return ZERO
     return Bin("-", a, b, "int64")
 
 
-def offset(e: Expr, var: str) -> int | None:
+def constant_offset(e: Expr, var: str) -> int | None:
     """c, if `e` is var + c with a constant c, otherwise None."""
     if e == Name(var):
         return 0
@@ -493,7 +494,7 @@ def offset(e: Expr, var: str) -> int | None:
 
 def mul(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Lit) and isinstance(b, Lit):
-        return lit(wrapped(a.value * b.value))
+        return lit(wrap_int64(a.value * b.value))
     for x, y in ((a, b), (b, a)):
         if is_lit(x, 0):
             return ZERO
@@ -525,7 +526,7 @@ def compare(op: str, a: Expr, b: Expr) -> Expr:
     return Bin(op, a, b, "bool")
 
 
-def either(a: Expr, b: Expr) -> Expr:
+def logical_or(a: Expr, b: Expr) -> Expr:
     if is_lit(a, True) or is_lit(b, True):
         return TRUE
     if isinstance(a, Lit):
@@ -535,12 +536,12 @@ def either(a: Expr, b: Expr) -> Expr:
     return Bin("or", a, b, "bool")
 
 
-def negated(cond: Expr) -> Expr:
+def logical_not(cond: Expr) -> Expr:
     # Not the inverse comparison: both are false for a NaN.
     return cond.x if isinstance(cond, Un) and cond.op == "not" else Un("not", cond, "bool")
 
 
-def both(a: Expr, b: Expr) -> Expr:
+def logical_and(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Lit):
         return b if a.value else a
     if isinstance(b, Lit):
@@ -556,7 +557,7 @@ def select(cond: Expr, x: Expr, y: Expr) -> Expr:
     return Select(cond, x, y, x.dtype)
 
 
-def span(loop: Loop) -> tuple[Expr, Expr] | None:
+def index_range(loop: Loop) -> tuple[Expr, Expr] | None:
     """The half-open range [least, end) of a loop's induction variable, if its step is 1 or -1."""
     if is_lit(loop.step, 1):
         return strip_clamp(loop.start, loop.stop, "<="), loop.stop
@@ -576,7 +577,8 @@ def strip_clamp(end: Expr, other: Expr, op: str) -> Expr:
     match end:
         case Select(Bin(sign, x, y), a, b) if sign == op and (a, b) == (x, y) and y == other:
             return x
-    return end
+        case _:
+            return end
 
 
 def is_check(stmt: Stmt) -> TypeGuard[If]:
@@ -586,10 +588,11 @@ def is_check(stmt: Stmt) -> TypeGuard[If]:
     return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
 
 
-def leaves(body: list[Stmt]) -> bool:
+def has_break(body: list[Stmt]) -> bool:
     """True if the block contains a `Break` that exits the enclosing loop."""
     return any(
-        isinstance(s, Break) or (isinstance(s, If) and any(map(leaves, blocks_of(s)))) for s in body
+        isinstance(s, Break) or (isinstance(s, If) and any(map(has_break, blocks_of(s))))
+        for s in body
     )
 
 

@@ -27,7 +27,7 @@ from s2s import kernels as rt
 """
 
 
-def write(routines: list[L.Routine], header: str = "") -> str:
+def print_module(routines: list[L.Routine], header: str = "") -> str:
     """The source of a Python module with the given routines."""
     parts = [header + HEADER]
     parts += [_routine(r) for r in routines]
@@ -52,7 +52,7 @@ def _block(body: list[L.Stmt], depth: int, lines: list[str]) -> None:
 
 def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
     if isinstance(s, L.Let):
-        lines.append(f"{pad}{s.name} = {typed(s.expr)}")
+        lines.append(f"{pad}{s.name} = {print_typed(s.expr)}")
     elif isinstance(s, L.Alloc):
         lines.append(f"{pad}{s.name} = np.empty({tuple_(s.sizes)}, np.{_np(s.dtype)})")
     elif isinstance(s, L.View):
@@ -76,29 +76,30 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         if s.site is None:
             lines.append(f"{pad}raise {s.exception}({_string(s.message)})")
         else:
-            args = ", ".join([str(s.site), *(typed(v) for v in s.values)])
+            args = ", ".join([str(s.site), *(print_typed(v) for v in s.values)])
             lines.append(f"{pad}raise rt.Failure({args})")
     elif isinstance(s, L.Call):
         lines.append(f"{pad}{s.function}({_args(s.args)})")
     elif isinstance(s, L.CallBuffers):
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
     elif isinstance(s, L.CallRoutine):
-        args = [f"rt.lent({_arg(a)})" if isinstance(a, L.Part) else typed(a) for a in s.args]
+        args = [
+            f"rt.lent({_arg(a)})" if isinstance(a, L.Subview) else print_typed(a) for a in s.args
+        ]
         call = f"{s.function}({', '.join(args)})"
         names = f"({', '.join(s.names)}{',' if len(s.names) == 1 else ''})"
         lines.append(f"{pad}{names} = {call}" if s.names else pad + call)
     elif isinstance(s, L.Print):
-        codes = " ".join("array" if isinstance(v, L.Part) else v.dtype for v in s.values)
+        codes = " ".join("array" if isinstance(v, L.Subview) else v.dtype for v in s.values)
         args = [_string(s.template), _string(codes), *(_arg(v) for v in s.values)]
         lines.append(f"{pad}rt.show({', '.join(args)})")
     elif isinstance(s, L.Comment):
         if s.text:
             lines.append(f"{pad}# {python_comment(s.text)}")
-    elif isinstance(s, L.Return):
-        items = [_arg(r) if isinstance(r, L.Part) else typed(r) for r in s.results]
-        lines.append(f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})")
     else:
-        raise AssertionError(s)
+        assert isinstance(s, L.Return), s
+        items = [_arg(r) if isinstance(r, L.Subview) else print_typed(r) for r in s.results]
+        lines.append(f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})")
 
 
 def _branch(s: L.If, pad: str, depth: int, lines: list[str]) -> None:
@@ -127,14 +128,14 @@ def _range(s: L.Loop) -> str:
     return f"range({stop})"
 
 
-def _args(args: tuple[L.Expr | L.Part, ...]) -> str:
+def _args(args: tuple[L.Expr | L.Subview, ...]) -> str:
     return ", ".join(_arg(a) for a in args)
 
 
-def _arg(a: L.Expr | L.Part) -> str:
-    if isinstance(a, L.Part):
+def _arg(a: L.Expr | L.Subview) -> str:
+    if isinstance(a, L.Subview):
         return f"{a.buffer}[{index(a.index)}]" if a.index else a.buffer
-    return typed(a)
+    return print_typed(a)
 
 
 def _string(text: str) -> str:
@@ -154,7 +155,7 @@ def index(items: tuple[L.Expr, ...]) -> str:
     return ", ".join(expr(i) for i in items) if items else "()"
 
 
-def typed(e: L.Expr) -> str:
+def print_typed(e: L.Expr) -> str:
     """The source of a value that is stored or passed on: a literal gets its NumPy type."""
     if isinstance(e, L.Lit) and e.dtype != "bool":
         return f"np.{e.dtype}({_literal(e.value, e.dtype)})"
@@ -186,7 +187,7 @@ def _expr(e: L.Expr) -> tuple[str, int]:
         # Arithmetic of narrow integers is printed with this conversion already.
         return _expr(e.x) if _wraps(e.x, e.dtype) else (f"np.{_np(e.dtype)}({expr(e.x)})", _ATOM)
     if isinstance(e, L.Apply):
-        return f"{e.function}({', '.join(typed(a) for a in e.args)})", _ATOM
+        return f"{e.function}({', '.join(print_typed(a) for a in e.args)})", _ATOM
     if isinstance(e, L.Select):
         return f"{_operand(e.x, 1)} if {_paren(e.cond, 1)} else {_operand(e.y, 0)}", _SELECT
     if isinstance(e, L.Field):
@@ -196,9 +197,8 @@ def _expr(e: L.Expr) -> tuple[str, int]:
             return f"not {_paren(e.x, _NOT)}", _NOT
         text = f"{e.op}{_paren(e.x, _UNARY)}"
         return (f"np.{e.dtype}({text})", _ATOM) if _wraps(e, e.dtype) else (text, _UNARY)
-    if isinstance(e, L.Bin):
-        return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
-    raise AssertionError(e)
+    assert isinstance(e, L.Bin), e
+    return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
 
 
 def _wraps(e: L.Expr, dtype: str) -> bool:
@@ -211,7 +211,7 @@ def _wraps(e: L.Expr, dtype: str) -> bool:
 
 def _operand(e: L.Expr, precedence: int) -> str:
     if isinstance(e, L.Lit) and e.dtype not in ("bool", "int64"):
-        return typed(e)
+        return print_typed(e)
     return _paren(e, precedence)
 
 
@@ -219,9 +219,9 @@ def _bin(e: L.Bin) -> tuple[str, int]:
     p = _PRECEDENCE[e.op]
     left, right = e.left, e.right
     if isinstance(left, L.Lit) and isinstance(right, L.Lit):
-        return f"{typed(left)} {e.op} {typed(right)}", p
+        return f"{print_typed(left)} {e.op} {print_typed(right)}", p
     if e.op == "<<" and isinstance(left, L.Lit):
-        return f"{typed(left)} << {_paren(right, p + 1)}", p  # a Python int never wraps
+        return f"{print_typed(left)} << {_paren(right, p + 1)}", p  # a Python int never wraps
     if e.op == "**" or e.op in _COMPARISONS:
         return f"{_paren(left, p + 1)} {e.op} {_paren(right, p + 1)}", p
     return f"{_paren(left, p)} {e.op} {_paren(right, p + 1)}", p

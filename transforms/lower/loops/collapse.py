@@ -160,7 +160,7 @@ class _Nest:
         if not varying:
             return _Location() if not lead else None
         axis, *more = varying
-        shift = L.offset(index[axis], pair.outer.var)
+        shift = L.constant_offset(index[axis], pair.outer.var)
         if more or shift is None or not all(L.is_lit(n, 1) for n in sizes[axis + 1 : -1]):
             return None
         return _Location(axis, shift)
@@ -282,7 +282,7 @@ def _accesses(stmt: L.Stmt) -> list[tuple[str, L.Index, str]]:
     accesses.  A buffer that is an argument of a call counts as "store"."""
     found: list[tuple[str, L.Index, str]] = []
     for e in L.exprs_of(stmt):
-        if isinstance(e, L.Part):
+        if isinstance(e, L.Subview):
             found.append((e.buffer, e.index, "store"))
             continue
         for part in L.walk_expr(e):

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..analysis.alias import MayAlias, with_bindings
-from ..analysis.cost_model import trips
+from ..analysis.cost_model import trip_count
 from ..analysis.dependence import loop_reductions
 from ..analysis.fusion_profit import has_expensive_calls
-from ..analysis.liveness import Names, defs, exposed, live_after_loops
+from ..analysis.liveness import Names, defs, live_after_loops, upward_exposed
 from ..loop_ir import nodes as L
 
 # The statements that the body of a distributed loop may contain.
@@ -68,8 +68,8 @@ class _Distributor:
             if len(parts) > 1:
                 assert isinstance(stmt, L.Loop)
                 common = loop_reductions(stmt, self.after[id(stmt)], self.may_alias, self.escaping)
-                if common is not None and not common.scratch:
-                    new = self._distributed(stmt, parts, {*common.folds})
+                if common is not None and not common.private_buffers:
+                    new = self._distributed(stmt, parts, {*common.scalar_reductions})
                     if len(new) - len(parts) <= MAX_EXPANDED_SCALARS:
                         out += new
                         continue
@@ -85,11 +85,11 @@ class _Distributor:
         allocs: list[L.Stmt] = []
         loops: list[L.Stmt] = []
         expanded: dict[str, tuple[str, str]] = {}
-        span = L.span(loop)
+        span = L.index_range(loop)
         assert span is not None
         index = L.sub(L.Name(loop.var), span[0])
         for k, part in enumerate(parts):
-            later = {name for p in parts[k + 1 :] for name in exposed(p)} - folds
+            later = {name for p in parts[k + 1 :] for name in upward_exposed(p)} - folds
             new = {
                 name: (self.new_name(f"{name}_rows"), dtype)
                 for name, dtype in _assigned_scalars(part).items()
@@ -98,14 +98,14 @@ class _Distributor:
             tail: list[L.Stmt] = [
                 L.Store(rows, (index,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
             ]
-            wanted = exposed([*part, *tail])
+            wanted = upward_exposed([*part, *tail])
             head: list[L.Stmt] = [
                 L.Let(name, L.Load(rows, (index,), dtype))
                 for name, (rows, dtype) in expanded.items()
                 if name in wanted
             ]
             expanded |= new
-            size = L.clamp_to_zero(trips(loop))
+            size = L.clamp_to_zero(trip_count(loop))
             allocs += [L.Alloc(rows, dtype, (size,)) for rows, dtype in new.values()]
             loops.append(L.Loop(loop.var, loop.start, loop.stop, loop.step, [*head, *part, *tail]))
         return [*allocs, *loops]
@@ -117,7 +117,7 @@ def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
 
     Return at most one group if distribution is not profitable.
     """
-    if L.span(loop) is None or loop.parallel:
+    if L.index_range(loop) is None or loop.parallel:
         return []
     if not all(isinstance(s, _ALLOWED) for s in loop.body):
         return []
@@ -162,7 +162,7 @@ def _is_long(stmt: L.Stmt) -> bool:
     iterations."""
     if not isinstance(stmt, L.Loop):
         return False
-    count = trips(stmt)
+    count = trip_count(stmt)
     return (
         not isinstance(count, L.Lit)
         or count.value > MAX_UNROLLED_TRIPS

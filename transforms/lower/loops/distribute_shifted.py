@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..analysis.alias import MayAlias, with_bindings
-from ..analysis.cost_model import trips
+from ..analysis.cost_model import trip_count
 from ..analysis.dependence import loop_reductions
 from ..analysis.liveness import defs, live_after_loops, names_in
 from ..analysis.single_assignment import resolve
@@ -49,8 +49,8 @@ def distribute_shifted(
             if stores:
                 assert isinstance(stmt, L.Loop)
                 common = loop_reductions(stmt, after[id(stmt)], may_alias, escaping)
-                if common is not None and not common.scratch:
-                    selected = [p for p in stores.values() if p.buffer in common.sums]
+                if common is not None and not common.private_buffers:
+                    selected = [p for p in stores.values() if p.buffer in common.array_reductions]
                     out += _distributed(stmt, selected, stores, new_name) if selected else [stmt]
                     continue
             out.append(stmt)
@@ -67,9 +67,9 @@ def _shifted(loop: L.Loop) -> dict[int, L.Store]:
     """
     if not all(isinstance(s, (L.Let, L.Store, L.Comment)) for s in loop.body) or loop.parallel:
         return {}
-    if L.span(loop) is None:
+    if L.index_range(loop) is None:
         return {}
-    if isinstance(count := trips(loop), L.Lit) and count.value < MIN_TRIPS:
+    if isinstance(count := trip_count(loop), L.Lit) and count.value < MIN_TRIPS:
         return {}
     names = [name for s in loop.body for name in defs(s)]
     integers: dict[str, L.Expr] = {}
@@ -98,12 +98,14 @@ def _follows_variable(index: L.Index, var: str, bound: set[str]) -> bool:
     *rows, last = index
     if any(isinstance(p, L.Load) for e in index for p in L.walk_expr(e)):
         return False
-    return L.offset(last, var) is not None and not names_in(rows) & {var, *bound}
+    return L.constant_offset(last, var) is not None and not names_in(rows) & {var, *bound}
 
 
 def _may_overlap(p: L.Store, q: L.Store, var: str) -> bool:
     """True if the two stores may add to the same element in two different iterations."""
-    return p.index[:-1] == q.index[:-1] and L.offset(p.index[-1], var) != L.offset(q.index[-1], var)
+    return p.index[:-1] == q.index[:-1] and L.constant_offset(
+        p.index[-1], var
+    ) != L.constant_offset(q.index[-1], var)
 
 
 def _distributed(
@@ -113,7 +115,7 @@ def _distributed(
     new_name: Callable[[str], str],
 ) -> list[L.Stmt]:
     """Return the distributed loops.  They run forwards, since the iterations are independent."""
-    span = L.span(loop)
+    span = L.index_range(loop)
     assert span is not None
     least, end = span
     position = L.sub(L.Name(loop.var), least)
@@ -130,7 +132,7 @@ def _distributed(
             continue
         if store.expr not in rows:
             rows[store.expr] = new_name("t_rows")
-            size = L.clamp_to_zero(trips(loop))
+            size = L.clamp_to_zero(trip_count(loop))
             allocs.append(L.Alloc(rows[store.expr], store.expr.dtype, (size,)))
             first.append(L.Store(rows[store.expr], (position,), store.expr))
         value = L.Load(rows[store.expr], (position,), store.expr.dtype)

@@ -20,7 +20,7 @@ from typing import TypeGuard
 
 from ..analysis.alias import MayAlias
 from ..analysis.footprint import Footprint, Sizes, footprint
-from ..analysis.fusion_profit import is_fusion_unprofitable, nested
+from ..analysis.fusion_profit import is_fusion_unprofitable, loop_nest
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
@@ -108,10 +108,10 @@ class LoopFusion:
         """Fuse `loop` as it is, or reversed if its iterations are independent."""
         if self._fuse(out, loop):
             return True
-        if id(loop) not in self.any_order or len(nested(loop)) > 1:
+        if id(loop) not in self.any_order or len(loop_nest(loop)) > 1:
             return False
         backwards = loop.start, loop.stop, loop.step
-        forwards = L.span(loop)
+        forwards = L.index_range(loop)
         assert forwards is not None
         (loop.start, loop.stop), loop.step = forwards, L.ONE
         self.footprints.pop(id(loop), None)
@@ -124,7 +124,7 @@ class LoopFusion:
     def _fuse(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Fuse `loop`, which follows `out`, with the nearest loop for which that is legal."""
         foot = self.footprint(loop)
-        if foot.fixed or not self._is_fusible(loop):
+        if foot.is_barrier or not self._is_fusible(loop):
             return False
         seen: dict[int, Footprint] = {}
         needed: list[int] = []  # statements to move before the earlier loop, latest first
@@ -138,7 +138,7 @@ class LoopFusion:
                 if all(self._may_precede(out[n], seen[n], here) for n in needed):
                     self._fuse_at(out, position, needed, loop)
                     return True
-            if here.fixed or (here.fails and not _is_setup(stmt)):
+            if here.is_barrier or (here.fails and not _is_setup(stmt)):
                 return False
             if foot.fails and (here.fails or not self._stores_locally(here)):
                 return False  # the error would precede another error or an escaping store
@@ -202,9 +202,9 @@ class LoopFusion:
 
     def _independent(self, a: Footprint, b: Footprint) -> bool:
         """True if two statements are independent, so that they may be exchanged."""
-        if not (a.names.isdisjoint(b.mentioned) and b.names.isdisjoint(a.mentioned)):
+        if not (a.defined.isdisjoint(b.mentioned) and b.defined.isdisjoint(a.mentioned)):
             return False
-        if not (a.loops.isdisjoint(b.outer) and b.loops.isdisjoint(a.outer)):
+        if not (a.loops.isdisjoint(b.free_reads) and b.loops.isdisjoint(a.free_reads)):
             return False
         if not (a.written.isdisjoint(b.touched) and b.written.isdisjoint(a.touched)):
             return False
@@ -227,7 +227,11 @@ class LoopFusion:
         """True if the fusion of two loops is legal and profitable."""
         if self._range(first) != self._range(second):
             return False
-        if a.fixed or a.size + b.size > MAX_FUSED_STATEMENTS or not self._same_after_error(a, b):
+        if (
+            a.is_barrier
+            or a.size + b.size > MAX_FUSED_STATEMENTS
+            or not self._same_after_error(a, b)
+        ):
             return False
         if is_fusion_unprofitable(first, a.fails, second, b.fails, self._was_reversed(second)):
             return False
@@ -235,9 +239,9 @@ class LoopFusion:
             return False
         if first.var != second.var and first.var in b.mentioned:
             return False
-        if not (a.names.isdisjoint(b.mentioned) and b.names.isdisjoint(a.mentioned)):
+        if not (a.defined.isdisjoint(b.mentioned) and b.defined.isdisjoint(a.mentioned)):
             return False
-        if not (a.loops.isdisjoint(b.names) and b.loops.isdisjoint(a.names)):
+        if not (a.loops.isdisjoint(b.defined) and b.loops.isdisjoint(a.defined)):
             return False
         for p, q in self._conflicts(a, b):
             if p != q or not _same_iteration(p, first.var, a, second.var, b):
@@ -256,7 +260,7 @@ class LoopFusion:
         """Return the ranges of the loops of a nest, outermost first."""
         foot = self.footprint(loop)
         if foot.ranges is None:
-            foot.ranges = [self._range(inner) for inner in nested(loop)]
+            foot.ranges = [self._range(inner) for inner in loop_nest(loop)]
         return foot.ranges
 
     def _was_reversed(self, loop: L.Loop) -> bool:
@@ -315,7 +319,7 @@ def _same_iteration(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footpr
                 continue
             if index is None:
                 return False
-            found = {(k, L.offset(i, var)) for k, i in enumerate(index)}
+            found = {(k, L.constant_offset(i, var)) for k, i in enumerate(index)}
             at = {(k, c) for k, c in found if c is not None}
             common = at if common is None else common & at
     return bool(common)

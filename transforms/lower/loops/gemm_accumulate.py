@@ -42,9 +42,9 @@ def _mentions(body: list[L.Stmt]) -> Mentions:
             if name is not None:
                 out[name][type(stmt)] += 1
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Part):
-                out[e.buffer][L.Part] += 1
-            for part in e.index if isinstance(e, L.Part) else (e,):
+            if isinstance(e, L.Subview):
+                out[e.buffer][L.Subview] += 1
+            for part in e.index if isinstance(e, L.Subview) else (e,):
                 for p in L.walk_expr(part):
                     if isinstance(p, (L.Load, L.Size)):
                         out[p.buffer][type(p)] += 1
@@ -129,7 +129,7 @@ class _Block:
                 self.allocs[stmt.name].append(position)
             elif isinstance(stmt, L.Call):
                 c = stmt.args[-1]
-                if isinstance(c, L.Part) and _is_product(stmt, c.buffer):
+                if isinstance(c, L.Subview) and _is_product(stmt, c.buffer):
                     self.products.setdefault(c.buffer, (position, stmt))
             elif isinstance(stmt, L.Loop):
                 nest = _nest(stmt)
@@ -147,7 +147,7 @@ class _Block:
         if found is None or found[0] == w:
             return
         g, factor = found
-        if g not in self.products or not self._occurs_only_in(g, L.Part, L.Load):
+        if g not in self.products or not self._occurs_only_in(g, L.Subview, L.Load):
             return
         start, product = self.products[g]
         if self._size_of(g) != copy.stops or not start < middle < last:
@@ -164,13 +164,13 @@ class _Block:
             f = self._footprint(position)
             if f is None:
                 continue
-            if f.fixed or (position != middle and f.writes & moved.reads):
+            if f.is_barrier or (position != middle and f.writes & moved.reads):
                 return
             if any(self.may_alias(b, other) for b, _ in f.stores for other in live):
                 return
         transpose_a, transpose_b, _, a, b, _, _ = product.args
         one = L.Lit(1, factor.dtype)
-        update = L.Call("rt.gemm", (transpose_a, transpose_b, factor, a, b, one, L.Part(w)))
+        update = L.Call("rt.gemm", (transpose_a, transpose_b, factor, a, b, one, L.Subview(w)))
         for position in (start, middle, *self.allocs[g], *self.allocs[new]):
             self.stmts[position] = None
         self.stmts[last] = update
@@ -202,7 +202,7 @@ def _is_product(stmt: L.Stmt, buffer: str) -> bool:
     return (
         isinstance(stmt, L.Call)
         and stmt.function == "rt.gemm"
-        and stmt.args[-1] == L.Part(buffer)
+        and stmt.args[-1] == L.Subview(buffer)
         and L.is_lit(stmt.args[2], 1)
         and L.is_lit(stmt.args[-2], 0)
     )

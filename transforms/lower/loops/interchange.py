@@ -53,7 +53,7 @@ def _axes(index: L.Index, names: list[str]) -> dict[str, int] | None:
         variables = names_in([e]) & {*names}
         if variables:
             (name, *more) = variables
-            if more or name in axes or L.offset(e, name) is None:
+            if more or name in axes or L.constant_offset(e, name) is None:
                 return None
             axes[name] = axis
     return axes if len(axes) == len(names) else None

@@ -23,21 +23,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.record import record
 from ..analysis.alias import MayAlias, with_bindings
-from ..analysis.cost_model import trips, work
-from ..analysis.dependence import LoopReductions, examined, loop_reductions
+from ..analysis.cost_model import loop_cost, trip_count
+from ..analysis.dependence import LoopReductions, explain_dependence, loop_reductions
 from ..analysis.liveness import live_after_loops, names_in
 from ..analysis.parallel_profit import WorkEstimator, WorkPolynomial, min_parallel_work
 from ..loop_ir import nodes as L
-from ..ops.scalar_ops import larger
+from ..ops.scalar_ops import minmax_select
 
 # The maximal number of chunks.
 MAX_CHUNKS = 64
 # The cost of starting threads, in additions: ten microseconds or so.
-START = 1 << 17
+THREAD_START_COST = 1 << 17
 # The minimal work of a chunk, in additions.
-GRAIN = 1 << 15
+MIN_CHUNK_WORK = 1 << 15
 # Additional minimal work per element of the buffers that are privatised for a reduction.
-PER_ELEMENT = 32
+MIN_WORK_PER_PRIVATE_ELEMENT = 32
 # The maximal number of privatised elements per chunk, if parallel code was not requested.
 MAX_PRIVATE_ELEMENTS = 1 << 20
 
@@ -48,21 +48,21 @@ class ParallelVerdict:
 
     - `line`: the source line of the loop.
     - `why_not`: why it cannot be parallelised, or "".
-    - `amount`: its work, or None if that is known only at run time.
-    - `bound`: the work from which on it is parallelised.
+    - `work`: its work, or None if that is known only at run time.
+    - `min_work`: the work from which on it is parallelised.
     """
 
     line: str
     why_not: str
-    amount: WorkPolynomial | None
-    bound: int
+    work: WorkPolynomial | None
+    min_work: int
 
 
 class Parallelizer:
     """Parallelises the loops of a function's body.
 
     `new_name` makes names that are not in use.  `may_alias` and `escaping` are as for
-    `loop_reductions`.  If parallel code was `asked` for, loops are split wherever that may be
+    `loop_reductions`.  If parallel code was `requested`, loops are split wherever that may be
     profitable.  Otherwise they are split only where it certainly is
     (`lower/analysis/parallel_profit.py`).
     """
@@ -78,9 +78,9 @@ class Parallelizer:
         self.may_alias = with_bindings(body, may_alias)
         self.escaping = escaping
         self.new_name = new_name
-        self.asked = asked
+        self.requested = asked
         # The minimal work of a loop that is split.
-        self.bound = START + 2 * GRAIN if asked else min_parallel_work(body)
+        self.min_work = THREAD_START_COST + 2 * MIN_CHUNK_WORK if asked else min_parallel_work(body)
         self.after = live_after_loops(body)
 
     def block(self, stmts: list[L.Stmt], nested: bool = False) -> list[L.Stmt]:
@@ -110,8 +110,11 @@ class Parallelizer:
             if isinstance(stmt, L.Loop):
                 reductions = self._reductions(stmt)
                 if reductions is not None:
-                    overhead = L.mul(_reduced_elements(reductions.sums), L.lit(2 * PER_ELEMENT))
-                    amount = known.of(stmt, trips(stmt), around, overhead)
+                    overhead = L.mul(
+                        _reduced_elements(reductions.array_reductions),
+                        L.lit(2 * MIN_WORK_PER_PRIVATE_ELEMENT),
+                    )
+                    amount = known.of(stmt, trip_count(stmt), around, overhead)
                     if amount is not None:
                         yield amount
                     continue
@@ -127,13 +130,13 @@ class Parallelizer:
 
     def _is_long(self, loop: L.Loop) -> bool:
         """True if splitting a loop may be profitable, as far as is known at compile time."""
-        count = trips(loop)
-        whole = work(loop, count)
+        count = trip_count(loop)
+        whole = loop_cost(loop, count)
         if isinstance(count, L.Lit) and count.value < 2:
             return False
-        return not isinstance(whole, L.Lit) or whole.value >= self.bound
+        return not isinstance(whole, L.Lit) or whole.value >= self.min_work
 
-    def explained(
+    def verdicts(
         self, known: WorkEstimator, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
     ) -> Iterator[ParallelVerdict]:
         """Yield the verdict on each loop, in program order.
@@ -146,17 +149,19 @@ class Parallelizer:
             if isinstance(stmt, L.Comment):
                 line = stmt.text
             elif isinstance(stmt, L.Loop):
-                found = examined(stmt, self.after[id(stmt)], self.may_alias, self.escaping)
+                found = explain_dependence(
+                    stmt, self.after[id(stmt)], self.may_alias, self.escaping
+                )
                 within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Comment))
-                amount = known.of(stmt, trips(stmt), around, L.ZERO)
+                amount = known.of(stmt, trip_count(stmt), around, L.ZERO)
                 why_not = found if isinstance(found, str) else ""
-                yield ParallelVerdict(line or next(within, ""), why_not, amount, self.bound)
+                yield ParallelVerdict(line or next(within, ""), why_not, amount, self.min_work)
                 line = ""
                 if isinstance(found, LoopReductions):
                     continue
                 inside = (*around, stmt)
             for block in L.blocks_of(stmt):
-                yield from self.explained(known, block, inside)
+                yield from self.verdicts(known, block, inside)
 
     def _columns(self, loop: L.Loop, reductions: LoopReductions) -> L.Loop | None:
         """Return the inner loop of a perfect nest if it may be split as well.
@@ -169,9 +174,13 @@ class Parallelizer:
         if any(isinstance(p, L.Load) for e in L.exprs_of(inner) for p in L.walk_expr(e)):
             return None
         found = loop_reductions(inner, self.after[id(inner)], self.may_alias, self.escaping)
-        if found is None or found.folds != reductions.folds or found.sums != reductions.sums:
+        if (
+            found is None
+            or found.scalar_reductions != reductions.scalar_reductions
+            or found.array_reductions != reductions.array_reductions
+        ):
             return None
-        return None if found.scratch or reductions.scratch else inner
+        return None if found.private_buffers or reductions.private_buffers else inner
 
     # ---- splitting
 
@@ -182,14 +191,14 @@ class Parallelizer:
         serial = copy.deepcopy(loop)
         setup: list[L.Stmt] = []
         loop.start = self._named(setup, loop.start, "start")
-        count = self._named(setup, trips(loop), "trips")
-        sums = _reduced_elements(reductions.sums)
+        count = self._named(setup, trip_count(loop), "trips")
+        sums = _reduced_elements(reductions.array_reductions)
         private_elements = L.add(
-            sums, _element_count(alloc.sizes for alloc in reductions.scratch.values())
+            sums, _element_count(alloc.sizes for alloc in reductions.private_buffers.values())
         )
-        least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
-        net_work = L.sub(work(loop, count), L.lit(self.bound - 2 * GRAIN))
-        if not self.asked and private_elements != L.ZERO:
+        least = L.add(L.lit(MIN_CHUNK_WORK), L.mul(sums, L.lit(MIN_WORK_PER_PRIVATE_ELEMENT)))
+        net_work = L.sub(loop_cost(loop, count), L.lit(self.min_work - 2 * MIN_CHUNK_WORK))
+        if not self.requested and private_elements != L.ZERO:
             fits = L.compare("<=", private_elements, L.lit(MAX_PRIVATE_ELEMENTS))
             net_work = L.Select(fits, net_work, L.ZERO, "int64")
         amounts = (count, net_work, least, private_elements)
@@ -197,7 +206,7 @@ class Parallelizer:
         chunk = L.Name(self.new_name("chunk"))
         row: L.Expr = chunk
         if columns is not None:
-            width = self._named(setup, trips(columns), "width")
+            width = self._named(setup, trip_count(columns), "width")
             across = L.Apply("rt.across", (rows, width, *amounts), "int64")
             across = self._named(setup, across, "across")
             chunks = self._named(setup, L.mul(rows, across), "chunks")
@@ -208,7 +217,7 @@ class Parallelizer:
         start: list[L.Stmt] = []
         end: list[L.Stmt] = []
         after: list[L.Stmt] = []
-        for name, (op, dtype) in reductions.folds.items():
+        for name, (op, dtype) in reductions.scalar_reductions.items():
             part, parts = self.new_name(f"{name}_part"), self.new_name(f"{name}_parts")
             _rename(loop.body, name, part)
             before.append(L.Alloc(parts, dtype, (L.lit(MAX_CHUNKS),)))
@@ -216,9 +225,11 @@ class Parallelizer:
             start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
             end.append(L.Store(parts, (chunk,), result))
             after.append(L.Let(part, L.Load(parts, (chunk,), dtype)))
-            both = L.Bin("+", whole, result, dtype) if op == "+" else larger(op, result, whole)
+            both = (
+                L.Bin("+", whole, result, dtype) if op == "+" else minmax_select(op, result, whole)
+            )
             after.append(L.Let(name, both))
-        for buffer, (dtype, rank) in reductions.sums.items():
+        for buffer, (dtype, rank) in reductions.array_reductions.items():
             parts, sizes = self.new_name(f"{buffer}_parts"), _sizes(buffer, rank)
             _redirect(loop.body, buffer, parts, chunk)
             before.append(L.Alloc(parts, dtype, (chunks, *sizes)))
@@ -226,7 +237,7 @@ class Parallelizer:
             start.append(nest(L.Store(parts, (chunk, *index), L.Lit(0, dtype))))
             part = L.Load(parts, (chunk, *index), dtype)
             after.append(nest(L.Store(buffer, index, part, add=True)))
-        for name, alloc in reductions.scratch.items():
+        for name, alloc in reductions.private_buffers.items():
             parts = self.new_name(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
             # The allocation is executed even if no iteration executes its own: the size must not be
@@ -238,7 +249,7 @@ class Parallelizer:
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
         if after:
             out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
-        if reductions.sums or nested:
+        if reductions.array_reductions or nested:
             # Privatised sums are profitable with several chunks only.  And a loop that runs often
             # may be so short that one more call counts.
             out = [L.If(L.compare("==", chunks, L.ONE), [serial], out)]

@@ -20,6 +20,6 @@ def reverse_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]) -
     `escaping` are the buffers whose contents the caller sees even if the call fails.
     """
     for loop in reversible_loops(body, may_alias, escaping):
-        span = L.span(loop)
+        span = L.index_range(loop)
         if span is not None and not any(isinstance(s, L.Loop) for s in L.walk(loop.body)):
             (loop.start, loop.stop), loop.step = span, L.ONE

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from ...ir.record import field, record, replace
 from ..analysis.alias import MayAlias
-from ..analysis.buffer_uses import survey
+from ..analysis.buffer_uses import collect_uses
 from ..analysis.footprint import footprint
 from ..analysis.liveness import names_in
 from ..analysis.zero_product import keeps_zero
@@ -65,12 +65,12 @@ class _Group:
 
 def scatter_to_gather(body: list[L.Stmt], may_alias: MayAlias) -> None:
     """Rewrite `body` in place."""
-    uses = survey(body)
+    uses = collect_uses(body)
 
     def is_paddable(s: _Scatter) -> bool:
         """True if T may be padded: nothing but loads and stores of its elements uses it."""
         use = uses[s.addend]
-        if use.odd or len(use.allocs) != 1 or may_alias(s.into, s.addend):
+        if use.has_other_uses or len(use.allocs) != 1 or may_alias(s.into, s.addend):
             return False
         return use.allocs[0][1].sizes == s.stops
 
@@ -141,7 +141,7 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
         return None
     axes, shift, rest = [], [], []
     for axis, e in enumerate(store.index):
-        at = L.offset(e, order[len(axes)]) if len(axes) < len(order) else None
+        at = L.constant_offset(e, order[len(axes)]) if len(axes) < len(order) else None
         if at is not None:
             axes.append(axis)
             shift.append(at)
@@ -171,7 +171,7 @@ def _may_move_after(
         return not (may_alias(mine.into, mine.addend) or may_alias(mine.into, scatter.addend))
     f = footprint(stmt)
     names = {mine.into, mine.addend, *names_in((*mine.index, *mine.stops))}
-    if f.fixed or f.fails or f.writes & names:
+    if f.is_barrier or f.fails or f.writes & names:
         return False
     if any(may_alias(name, mine.into) for name, _ in (*f.loads, *f.stores)):
         return False

@@ -23,7 +23,7 @@ import copy
 
 from ...ir.record import record
 from ..analysis.alias import MayAlias
-from ..analysis.footprint import touches
+from ..analysis.footprint import may_access
 from ..analysis.liveness import names_in
 from ..loop_ir import nodes as L
 
@@ -60,8 +60,8 @@ def split_interior(body: list[L.Stmt], may_alias: MayAlias) -> None:
             continue
         position = L.position_of(body, stmt)
         name = sums.store.buffer
-        after = next((s for s in body[position + 1 :] if touches(s, name, may_alias)), None)
-        before = next((s for s in body[:position][::-1] if touches(s, name, may_alias)), None)
+        after = next((s for s in body[position + 1 :] if may_access(s, name, may_alias)), None)
+        before = next((s for s in body[:position][::-1] if may_access(s, name, may_alias)), None)
         nests = _split(sums, _interior_box(after, name))
         if nests is not None:
             body[position : position + 1] = [*nests[1:], nests[0]]
@@ -113,7 +113,7 @@ def _box(loops: list[L.Loop], store: L.Store, index: L.Index) -> _Box | None:
         return None
     if any(names_in([loop.stop]) & variables for loop in loops):
         return None
-    shifts = [L.offset(e, loop.var) for e, loop in zip(index, loops)]
+    shifts = [L.constant_offset(e, loop.var) for e, loop in zip(index, loops)]
     if any(shift is None for shift in shifts):
         return None
     return _Box(loops, store, tuple(shift for shift in shifts if shift is not None))
@@ -170,7 +170,7 @@ def _restricted(sums: _Box, ranges: list[Range]) -> L.Loop:
 
     def shifted(e: L.Expr) -> L.Expr | None:
         for loop, (base, shift, _) in zip(sums.loops, ranges):
-            by = L.offset(e, loop.var)
+            by = L.constant_offset(e, loop.var)
             if by is not None:
                 var = L.Name(loop.var)
                 # The literal is the last operand, the form in which indices are compared.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 
-from ..analysis.bounds import apart, larger, smaller
+from ..analysis.bounds import split_constant, symbolic_max, symbolic_min
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -43,7 +43,7 @@ def _split(loop: L.Loop) -> list[L.Stmt]:
     ):
         return [loop]
     bound = {loop.var} | {name for s in inside for name in defs(s)}
-    found, bounds = _wrapped(loop.var, inside, bound), L.span(loop)
+    found, bounds = _wrapped(loop.var, inside, bound), L.index_range(loop)
     # The bounds are evaluated three times, so they must be cheap and loop-invariant.
     if (
         not found
@@ -54,14 +54,14 @@ def _split(loop: L.Loop) -> list[L.Stmt]:
         return [loop]
     first, end = low, high = bounds
     for shift, size in found.values():
-        low = larger(low, L.lit(-shift))
-        high = smaller(high, L.sub(size, L.lit(shift)))
+        low = symbolic_max(low, L.lit(-shift))
+        high = symbolic_min(high, L.sub(size, L.lit(shift)))
     j = L.Name(loop.var)
     before, middle, after = (copy.deepcopy(loop) for _ in range(3))
     L.map_stmts(middle.body, lambda e: L.add(j, L.lit(found[e][0])) if e in found else None)
-    _restrict(before, first, smaller(low, end))
+    _restrict(before, first, symbolic_min(low, end))
     _restrict(middle, low, high)
-    _restrict(after, larger(low, high), end)
+    _restrict(after, symbolic_max(low, high), end)
     parts: list[L.Stmt] = [before, middle, after]
     # If nothing wraps at an end, the loop there is empty.
     if low == first:
@@ -81,7 +81,7 @@ def _restrict(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
 
 def _is_cheap_bound(e: L.Expr) -> bool:
     """True for a simple expression, plus or minus a literal."""
-    return L.is_simple(apart(e)[0])
+    return L.is_simple(split_constant(e)[0])
 
 
 def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tuple[int, L.Expr]]:
@@ -92,7 +92,7 @@ def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tu
             if not (isinstance(part, L.Apply) and part.function == "rt.remainder"):
                 continue
             index, size = part.args
-            shift = L.offset(index, var)
+            shift = L.constant_offset(index, var)
             if shift is None or abs(shift) > MAX_SHIFT or size.dtype != "int64":
                 continue
             if L.is_simple(size) and not names_in([size]) & bound:

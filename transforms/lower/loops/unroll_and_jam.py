@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterable
 
 from ..analysis.alias import MayAlias
 from ..analysis.analyses import FunctionAnalyses
-from ..analysis.cost_model import trips
+from ..analysis.cost_model import trip_count
 from ..analysis.dependence import loop_reductions
-from ..analysis.liveness import defs, exposed, induction_vars_read_outside, names_in
+from ..analysis.liveness import defs, induction_vars_read_outside, names_in, upward_exposed
 from ..loop_ir import nodes as L
 from .unroll_and_jam_rewrite import JammedLoop, accesses, loads_in, loops_in
 from .unroll_and_jam_sums import is_sum_of_products
@@ -86,17 +86,17 @@ class _Unroller(FunctionAnalyses):
         """Return the statements that replace a loop, or None if it is not unrolled."""
         if not _is_allowed(loop) or not _is_candidate(loop):
             return None
-        common = loop_reductions(loop, self.after[id(loop)], self.may_alias, self.escaping)
+        common = loop_reductions(loop, self.live_after[id(loop)], self.may_alias, self.escaping)
         if common is None:
             return None
         for factor in UNROLL_FACTORS:
-            if isinstance(count := trips(loop), L.Lit) and count.value < 2 * factor:
+            if isinstance(count := trip_count(loop), L.Lit) and count.value < 2 * factor:
                 continue
-            if _live_scalars(loop, common.folds) * factor > MAX_LIVE_SCALARS:
+            if _live_scalars(loop, common.scalar_reductions) * factor > MAX_LIVE_SCALARS:
                 continue
             tile = JammedLoop(loop, common, factor, self.dtypes, self.new_name)
             if _is_profitable(tile):
-                return tile.written()
+                return tile.statements()
         return None
 
 
@@ -171,7 +171,7 @@ def _live_scalars(loop: L.Loop, folds: Iterable[str]) -> int:
     found = [0]
     for inner in _innermost(loop):
         bound = {name for s in inner.body for name in defs(s)} | {inner.var}
-        names = own & changing & exposed(inner.body)
+        names = own & changing & upward_exposed(inner.body)
         loads = {
             p
             for p in loads_in(inner.body)
@@ -183,9 +183,9 @@ def _live_scalars(loop: L.Loop, folds: Iterable[str]) -> int:
 
 def _is_profitable(tile: JammedLoop) -> bool:
     """True if the loops at the largest depth are jammed and save enough memory accesses."""
-    deepest = max((depth for depth, _, _ in tile.together), default=0)
-    if max(tile.one_by_one) >= deepest:
+    deepest = max((depth for depth, _, _ in tile.jammed), default=0)
+    if max(tile.unjammed_depths) >= deepest:
         return False
-    counted = [(was, now) for depth, was, now in tile.together if depth == deepest]
+    counted = [(was, now) for depth, was, now in tile.jammed if depth == deepest]
     was, now = (sum(column) for column in zip(*counted))
     return was - now > MIN_SAVED_ACCESSES * was

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import TypeGuard
 
 from ...ir.record import record
-from ..analysis.bounds import larger, smaller
+from ..analysis.bounds import symbolic_max, symbolic_min
 from ..analysis.dependence import LoopReductions
-from ..analysis.liveness import defs, exposed, names_in, uses
+from ..analysis.liveness import defs, names_in, upward_exposed, uses
 from ..analysis.single_assignment import single_definitions
 from ..loop_ir import nodes as L
-from .unroll_and_jam_sums import plus, renamed, unrolled_stop
+from .unroll_and_jam_sums import add_term, copy_renamed, unrolled_stop
 
 
 @record
@@ -33,7 +33,7 @@ class _JammedRanges:
 
 
 class JammedLoop:
-    """An unrolled and jammed loop.  `rounds` is the unroll factor."""
+    """An unrolled and jammed loop.  `factor` is the unroll factor."""
 
     def __init__(
         self,
@@ -43,19 +43,21 @@ class JammedLoop:
         dtypes: dict[str, str],
         new_name: Callable[[str], str],
     ) -> None:
-        self.loop, self.common, self.rounds = loop, common, rounds
+        self.loop, self.common, self.factor = loop, common, rounds
         self.dtypes, self.new_name = dtypes, new_name
         stmts = list(L.walk(loop.body))
         self.bound = {name for s in stmts for name in defs(s)}
         self.known = single_definitions(stmts)
-        lets = [s.name for s in stmts if isinstance(s, L.Let) and s.name not in common.folds]
+        lets = [
+            s.name for s in stmts if isinstance(s, L.Let) and s.name not in common.scalar_reductions
+        ]
         self.own = list(dict.fromkeys(lets))
         assert isinstance(loop.step, L.Lit)
         self.step = loop.step.value
         # Of each jammed innermost loop: its depth, and the number of accesses in all unrolled
         # iterations before and after jamming.  Of the other inner loops: the depth.
-        self.together: list[tuple[int, int, int]] = []
-        self.one_by_one: list[int] = [0]
+        self.jammed: list[tuple[int, int, int]] = []
+        self.unjammed_depths: list[int] = [0]
         self.depth = depth_of(loop)
         self.body = self._unrolled_body()
 
@@ -80,7 +82,7 @@ class JammedLoop:
         ]
         rest = body[first:]
         own = {name for s in L.walk(body[:first]) for name in defs(s)}
-        if before is None or exposed(rest) & own - {s.name for s in scalars}:
+        if before is None or upward_exposed(rest) & own - {s.name for s in scalars}:
             before, scalars, rest = [], [], body
         if after is not None:
             rest = rest[: len(rest) - len(body) + last]
@@ -100,20 +102,20 @@ class JammedLoop:
 
         Return None if it contains no loop, or reads scalars that cannot be recomputed.
         """
-        scalars = sorted(exposed(part) & {*self.own})
+        scalars = sorted(upward_exposed(part) & {*self.own})
         if not loops_in(part) or not all(map(self._is_recomputable, scalars)):
             return None
         counter = self.new_name(self.loop.var)
         lets: list[L.Stmt] = [L.Let(name, self._resolved(L.Name(name))) for name in scalars]
         names = {name: self.new_name(name) for name in self.own if name in _names(lets + part)}
-        body = renamed([*lets, *part], names, {L.Name(self.loop.var): L.Name(counter)})
+        body = copy_renamed([*lets, *part], names, {L.Name(self.loop.var): L.Name(counter)})
         start = L.Name(self.loop.var)
-        stop = L.add(start, L.lit(self.rounds * self.step))
+        stop = L.add(start, L.lit(self.factor * self.step))
         return [L.Loop(counter, start, stop, L.lit(self.step), body)]
 
     def _jam(self, block: list[L.Stmt]) -> list[L.Stmt]:
         """Return the jammed copies of a block."""
-        copies = [self._copy_for(block, n) for n in range(self.rounds)]
+        copies = [self._copy_for(block, n) for n in range(self.factor)]
         out = self._interleaved(block, copies, frozenset(), self.loop.var, 0)
         read = {name for s in L.walk(out) for name in uses(s)}
         # Definitions of loop bounds are dead where the bounds have been substituted.
@@ -123,7 +125,7 @@ class JammedLoop:
         """Return a copy of a block for the n-th unrolled iteration."""
         here = L.add(L.Name(self.loop.var), L.lit(n * self.step))
         names = {name: self.new_name(name) for name in self.own} if n else {}
-        return renamed(block, names, {L.Name(self.loop.var): here})
+        return copy_renamed(block, names, {L.Name(self.loop.var): here})
 
     def _interleaved(
         self,
@@ -155,14 +157,14 @@ class JammedLoop:
     def _combined_stores(self, stores: list[L.Store]) -> list[L.Stmt]:
         """Return the copies of a store as a single store, if all add to the same element."""
         first = stores[0]
-        if not first.add or first.buffer not in self.common.sums:
+        if not first.add or first.buffer not in self.common.array_reductions:
             return [*stores]
         same = all(p.index == first.index for p in stores)
         if not same or first.expr.dtype != self.dtypes.get(first.buffer):
             return [*stores]
         total: L.Expr = L.Load(first.buffer, first.index, first.expr.dtype)
         for p in stores:
-            total = plus(total, p.expr)
+            total = add_term(total, p.expr)
         return [L.Store(first.buffer, first.index, total)]
 
     def _jam_loops(
@@ -185,7 +187,7 @@ class JammedLoop:
                 self._count_unjammed(loop, depth - 1)
                 return [*each]
             was = sum(len(accesses(s.body, loop.var)) for s in each)
-            self.together.append((depth, was, len(accesses(body, loop.var))))
+            self.jammed.append((depth, was, len(accesses(body, loop.var))))
         out: list[L.Stmt] = []
         for ends, s in zip(ranges.heads, each):
             out.append(L.Loop(loop.var, *ends, L.ONE, copy.deepcopy(s.body)))
@@ -197,7 +199,7 @@ class JammedLoop:
     def _count_unjammed(self, stmt: L.Stmt, depth: int) -> None:
         """Record the depths of the loops in a statement that is not jammed."""
         for inner in [stmt] if isinstance(stmt, L.Loop) else loops_in([stmt]):
-            self.one_by_one.append(depth + 1)
+            self.unjammed_depths.append(depth + 1)
             for s in inner.body:
                 self._count_unjammed(s, depth + 1)
 
@@ -216,17 +218,17 @@ class JammedLoop:
             return _JammedRanges([], (each[0].start, each[0].stop), [])
         if not L.is_lit(loop.step, 1) or not any(fixed):
             return None
-        by = L.offset(start if fixed[1] else stop, self.loop.var)
+        by = L.constant_offset(start if fixed[1] else stop, self.loop.var)
         if by is None:
             return None
         variable = L.Name(self.loop.var)
-        ends = [L.add(variable, L.lit(n * self.step + by)) for n in range(self.rounds)]
+        ends = [L.add(variable, L.lit(n * self.step + by)) for n in range(self.factor)]
         if fixed[0]:
             least = ends[0 if self.step > 0 else -1]
-            left = least if self._reaches(start, by) else larger(least, start)
+            left = least if self._reaches(start, by) else symbolic_max(least, start)
             return _JammedRanges([], (start, least), [(left, end) for end in ends])
         most = ends[-1 if self.step > 0 else 0]
-        to = most if self._stays_below(stop, by) else smaller(most, stop)
+        to = most if self._stays_below(stop, by) else symbolic_min(most, stop)
         return _JammedRanges([(end, to) for end in ends], (most, stop), [])
 
     def _resolved(self, e: L.Expr) -> L.Expr:
@@ -246,23 +248,23 @@ class JammedLoop:
 
     def _reaches(self, start: L.Expr, by: int) -> bool:
         """True if the loop's variable plus `by` is certainly at least `start`."""
-        span = L.span(self.loop)
+        span = L.index_range(self.loop)
         if span is None or not isinstance(least := self._resolved(span[0]), L.Lit):
             return False
         return isinstance(start, L.Lit) and least.value + by >= start.value
 
     def _stays_below(self, stop: L.Expr, by: int) -> bool:
         """True if the loop's variable plus `by` is certainly at most `stop`."""
-        span = L.span(self.loop)
+        span = L.index_range(self.loop)
         return span is not None and self._resolved(span[1]) == stop and by <= 1
 
-    def written(self) -> list[L.Stmt]:
+    def statements(self) -> list[L.Stmt]:
         """Return the unrolled loop and the loop over the remaining iterations."""
         loop = self.loop
-        cut, rest = unrolled_stop(loop, self.rounds, self.new_name)
-        tile = L.Loop(loop.var, loop.start, rest, L.lit(self.rounds * self.step), self.body)
+        cut, rest = unrolled_stop(loop, self.factor, self.new_name)
+        tile = L.Loop(loop.var, loop.start, rest, L.lit(self.factor * self.step), self.body)
         names = {name: self.new_name(name) for name in self.own}
-        left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
+        left = L.Loop(loop.var, rest, loop.stop, loop.step, copy_renamed(loop.body, names, {}))
         return [cut, tile, left]
 
 

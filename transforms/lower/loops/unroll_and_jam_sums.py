@@ -22,7 +22,7 @@ from collections.abc import Callable
 from ..analysis.accumulation import accumulated_increment
 from ..analysis.alias import MayAlias
 from ..analysis.analyses import FunctionAnalyses
-from ..analysis.cost_model import trips
+from ..analysis.cost_model import trip_count
 from ..analysis.liveness import defs, names_in, uses
 from ..loop_ir import nodes as L
 
@@ -88,7 +88,7 @@ class _Jammer(FunctionAnalyses):
             return None
         if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
             return None
-        if isinstance(count := trips(loop), L.Lit) and count.value < 2 * UNROLL_FACTOR:
+        if isinstance(count := trip_count(loop), L.Lit) and count.value < 2 * UNROLL_FACTOR:
             return None
         lets = [s for s in first if isinstance(s, L.Let)]
         checks = [s for s in first if isinstance(s, L.If)]
@@ -105,7 +105,7 @@ class _Jammer(FunctionAnalyses):
         if names_in([*bounds, *store.index]) & changes or not L.is_lit(inner.step, 1):
             return None
         along = [e for e in store.index if inner.var in names_in([e])]
-        if len(along) != 1 or L.offset(along[0], inner.var) is None:
+        if len(along) != 1 or L.constant_offset(along[0], inner.var) is None:
             return None
         if not is_sum_of_products(added) or loop.var not in _dependences(lets, [added]):
             return None
@@ -123,7 +123,7 @@ class _Jammer(FunctionAnalyses):
             return None
         if any(self.may_alias(store.buffer, s.buffer) for s in last):
             return None
-        if loop.var in self.after[id(loop)]:
+        if loop.var in self.live_after[id(loop)]:
             return None
         used = _dependences(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
         needed: list[L.Stmt] = [s for s in first if isinstance(s, L.If) or s.name in used]
@@ -184,9 +184,9 @@ class _Jammer(FunctionAnalyses):
             here: dict[L.Expr, L.Expr] = {
                 L.Name(loop.var): L.add(L.Name(loop.var), L.lit(n * step))
             }
-            body += renamed(first, names, here)
-            after += renamed([*last], names, here)
-            total = plus(total, L.map_expr(added, _renaming(names, here)))
+            body += copy_renamed(first, names, here)
+            after += copy_renamed([*last], names, here)
+            total = add_term(total, L.map_expr(added, _renaming(names, here)))
         body.append(
             L.Loop(
                 inner.var,
@@ -198,7 +198,7 @@ class _Jammer(FunctionAnalyses):
         )
         body += after
         names = {s.name: self.new_name(s.name) for s in loop.body if isinstance(s, L.Let)}
-        left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
+        left = L.Loop(loop.var, rest, loop.stop, loop.step, copy_renamed(loop.body, names, {}))
         return [cut, L.Loop(loop.var, loop.start, rest, L.lit(UNROLL_FACTOR * step), body), left]
 
 
@@ -209,7 +209,7 @@ def unrolled_stop(
 
     `rounds` is the unroll factor.
     """
-    count = trips(loop)
+    count = trip_count(loop)
     unrolled_count = L.sub(count, L.Bin("%", count, L.lit(rounds), "int64"))
     stop = (
         L.add(loop.start, unrolled_count)
@@ -222,7 +222,7 @@ def unrolled_stop(
     return L.Let(rest.name, stop), rest
 
 
-def plus(total: L.Expr, e: L.Expr) -> L.Expr:
+def add_term(total: L.Expr, e: L.Expr) -> L.Expr:
     """Return `total + e`, or `total - x` if `e` is `-x`."""
     if isinstance(e, L.Un) and e.op == "-":
         return L.Bin("-", total, e.x, total.dtype)
@@ -262,7 +262,7 @@ def is_sum_of_products(e: L.Expr) -> bool:
     return True
 
 
-def renamed(
+def copy_renamed(
     body: list[L.Stmt], names: dict[str, str], places: dict[L.Expr, L.Expr]
 ) -> list[L.Stmt]:
     """Return a copy of a body with scalars renamed by `names` and expressions replaced by

@@ -14,7 +14,7 @@ buffer once, before the loop.  Its elements are reused at once, so they stay in 
 from __future__ import annotations
 
 from ...ir.fixpoint import rewrites
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -29,8 +29,8 @@ def contract_arrays(body: list[L.Stmt], params: list[str]) -> None:
 def _contract_once(body: list[L.Stmt], params: list[str]) -> bool:
     """Contract each candidate by one axis; True if there was one."""
     contracted: list[tuple[L.Loop, L.Alloc]] = []
-    for name, use in survey(body).items():
-        if use.odd or len(use.allocs) != 1 or name in params or not use.accesses:
+    for name, use in collect_uses(body).items():
+        if use.has_other_uses or len(use.allocs) != 1 or name in params or not use.accesses:
             continue
         block, alloc = use.allocs[0]
         loop = _enclosing_loop(use, block)
@@ -44,7 +44,7 @@ def _contract_once(body: list[L.Stmt], params: list[str]) -> bool:
         drop_axis(loop.body, name, axis)
         sizes = (*alloc.sizes[:axis], *alloc.sizes[axis + 1 :])
         contracted.append((loop, L.Alloc(name, alloc.dtype, sizes)))
-        # The positions in `survey` must stay valid.
+        # The positions in `collect_uses` must stay valid.
         block[:] = [L.Comment("") if s is alloc else s for s in block]
     for loop, alloc in contracted:
         loop.body.insert(0, alloc)

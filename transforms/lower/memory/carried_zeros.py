@@ -117,19 +117,21 @@ def _stays_zero(
                 return False
             if access.dtype not in (None, put.expr.dtype):
                 return False
-        elif not extents.apart(mine, (access.index, access.loops)):
+        elif not extents.disjoint(mine, (access.index, access.loops)):
             return False
     return True
 
 
 def _is_invariant_region(index: L.Index, loops: list[L.Loop], extents: AccessRegions) -> bool:
     """True if a nest accesses the same elements in every outer iteration, each of them once."""
-    axes = [[k for k, e in enumerate(index) if L.offset(e, p.var) is not None] for p in loops]
+    axes = [
+        [k for k, e in enumerate(index) if L.constant_offset(e, p.var) is not None] for p in loops
+    ]
     if any(len(found) != 1 for found in axes) or len({k for (k,) in axes}) < len(loops):
         return False
-    if any(extents.spelt(e, set()) is None for p in loops for e in (p.start, p.stop)):
+    if any(extents.before_loop(e, set()) is None for p in loops for e in (p.start, p.stop)):
         return False
-    return all(extents.ends(e, loops) is not None for e in index)
+    return all(extents.index_bounds(e, loops) is not None for e in index)
 
 
 @record
@@ -152,10 +154,10 @@ def _accesses(block: list[L.Stmt], loops: list[L.Loop]) -> Iterator[_Access]:
     for at, stmt in enumerate(block):
         here = block, at, loops
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Part):
+            if isinstance(e, L.Subview):
                 yield _Access(e.buffer, None, None, *here)
             for part in (
-                p for i in (e.index if isinstance(e, L.Part) else (e,)) for p in L.walk_expr(i)
+                p for i in (e.index if isinstance(e, L.Subview) else (e,)) for p in L.walk_expr(i)
             ):
                 if isinstance(part, L.Load):
                     yield _Access(part.buffer, part.index, part.dtype, *here)

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ...ir.lazy import lazy
+from ...ir.lazy import lazy_property
 from ...ir.record import field, record
 from ..analysis.alias import MayAlias
 from ..analysis.analyses import FunctionAnalyses
-from ..analysis.bounds import apart
-from ..analysis.cost_model import trips
+from ..analysis.bounds import split_constant
+from ..analysis.cost_model import trip_count
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import fixed_integers, resolve
 from ..loop_ir import nodes as L
@@ -101,7 +101,7 @@ class _RegisterCarrier(FunctionAnalyses):
         super().__init__(body, owned, may_alias)
         self.params, self.new_name = params, new_name
 
-    @lazy
+    @lazy_property
     def integers(self) -> dict[str, L.Expr]:
         return fixed_integers(self.body, self.params)
 
@@ -190,7 +190,7 @@ class _RegisterCarrier(FunctionAnalyses):
 
     def _parts(self, e: L.Expr) -> tuple[L.Expr, int]:
         """The base expression of an index and its constant offset."""
-        base, more = apart(resolve(e, self.integers))
+        base, more = split_constant(resolve(e, self.integers))
         return (L.ZERO, more + base.value) if isinstance(base, L.Lit) else (base, more)
 
     # ---- rewriting
@@ -226,7 +226,7 @@ class _RegisterCarrier(FunctionAnalyses):
         body = [self._use_scalars(s, loop.var, carried) for s in loop.body]
         loop.body = [*first, *body, *last]
         whole: list[L.Stmt] = [*before, loop, *after]
-        some = L.compare(">", trips(loop), L.ZERO)
+        some = L.compare(">", trip_count(loop), L.ZERO)
         return whole if L.is_lit(some, True) else [L.If(some, whole)]
 
     def _use_scalars(

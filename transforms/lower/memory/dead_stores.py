@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.single_assignment import resolve_name, single_definitions
 from ..loop_ir import nodes as L
 
@@ -25,8 +25,8 @@ def eliminate_dead_stores(body: list[L.Stmt]) -> None:
     known = single_definitions(list(L.walk(body)))
     dead: list[tuple[list[L.Stmt], L.Store]] = []
     blocks: dict[int, _LoopStores] = {}
-    for name, use in survey(body).items():
-        if use.odd or len(use.allocs) != 1:
+    for name, use in collect_uses(body).items():
+        if use.has_other_uses or len(use.allocs) != 1:
             continue
         block, alloc = use.allocs[0]
         stores = blocks.get(id(block)) or blocks.setdefault(id(block), _LoopStores(block))
@@ -89,7 +89,7 @@ def _is_dead(
         at = path[level][1]
         if at == place.loop:
             if (
-                L.offset(resolve_name(index[axis], known), loop.var) != shift
+                L.constant_offset(resolve_name(index[axis], known), loop.var) != shift
                 or len(path) == level + 1
             ):
                 return False
@@ -104,7 +104,7 @@ def _is_dead(
 def _own_axis(index: L.Index, loop: L.Loop) -> tuple[int, int] | None:
     """The axis at which the index is the loop's variable plus a constant, and that constant."""
     for axis, e in enumerate(index):
-        shift = L.offset(e, loop.var)
+        shift = L.constant_offset(e, loop.var)
         if shift is not None:
             return axis, shift
     return None

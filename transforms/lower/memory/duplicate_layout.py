@@ -26,17 +26,17 @@ from ..analysis.parameters import Parameters
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 from .layout import (
-    SMALL,
-    WORTH,
+    MAX_SMALL_ELEMENTS,
+    MIN_REUSE_PER_ELEMENT,
     Access,
     LayoutVotes,
     Order,
     Path,
     Uses,
-    moved,
+    accesses_buffer,
+    collect_uses,
+    permute,
     sizes_of,
-    survey,
-    touches,
 )
 
 # The neutral element of addition.  It is not 0.0, since -0.0 + 0.0 is 0.0.
@@ -61,7 +61,7 @@ def duplicate_layout(
     body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
 ) -> None:
     """Rewrite `body` in place."""
-    uses = survey(body)
+    uses = collect_uses(body)
     poll = LayoutVotes(body, {**params.sizes, **sizes_of(uses)}, uses)
     duplicates: dict[str, _Duplicate] = {}
     for name, use in uses.items():
@@ -126,19 +126,21 @@ def _is_summed(
     `is_given`: the buffer is an input parameter, whose duplicate must be filled in full.
     """
     count = L.product(sizes)
-    if isinstance(count, L.Lit) and count.value <= SMALL:
+    if isinstance(count, L.Lit) and count.value <= MAX_SMALL_ELEMENTS:
         return None
     elements = math.prod(map(poll.length, sizes))
     counts: Counter[str] = Counter()
     along_last: Counter[str] = Counter()
     for access in use.accesses:
-        rounds = poll.rounds(access)
+        rounds = poll.execution_count(access)
         counts[access.kind] += rounds
-        if _runs_along_last(access, order, poll) and (not is_given or poll.is_all_over(access)):
+        if _runs_along_last(access, order, poll) and (not is_given or poll.covers_array(access)):
             along_last[access.kind] += rounds
-    if along_last["load"] >= WORTH * max(counts["store"] + 2 * counts["add"], elements):
+    if along_last["load"] >= MIN_REUSE_PER_ELEMENT * max(
+        counts["store"] + 2 * counts["add"], elements
+    ):
         return False
-    if along_last["add"] >= WORTH * max(counts["store"] + counts["load"], elements):
+    if along_last["add"] >= MIN_REUSE_PER_ELEMENT * max(counts["store"] + counts["load"], elements):
         return True
     return None
 
@@ -180,14 +182,14 @@ class _Writer:
         assert isinstance(e, L.Load)
         index = tuple(L.map_expr(i, lambda part: self._load(part, around)) for i in e.index)
         here = replace(e, index=index)
-        there = L.Load(duplicate.name, moved(index, duplicate.order), e.dtype)
+        there = L.Load(duplicate.name, permute(index, duplicate.order), e.dtype)
         if duplicate.summed:
             return L.Bin("+", here, there, e.dtype)
         along_last = _runs_along_last(Access(e.index, around, "load"), duplicate.order, self.poll)
         return there if along_last else here
 
     def _store(self, put: L.Store, duplicate: _Duplicate, around: Path) -> list[L.Stmt]:
-        there = moved(put.index, duplicate.order)
+        there = permute(put.index, duplicate.order)
         if duplicate.summed and put.add:
             if _runs_along_last(Access(put.index, around, "add"), duplicate.order, self.poll):
                 put.buffer, put.index = duplicate.name, there
@@ -202,7 +204,7 @@ class _Writer:
 
 
 def _alloc(duplicate: _Duplicate, sizes: tuple[L.Expr, ...]) -> L.Alloc:
-    return L.Alloc(duplicate.name, duplicate.dtype, moved(sizes, duplicate.order))
+    return L.Alloc(duplicate.name, duplicate.dtype, permute(sizes, duplicate.order))
 
 
 def _copy_parameter(
@@ -213,12 +215,12 @@ def _copy_parameter(
     For an input the duplicate is filled before its first use.  For an out-buffer with a summed
     duplicate the duplicate is added to it before the return.
     """
-    first = next(i for i, s in enumerate(body) if touches(s, duplicate.name))
+    first = next(i for i, s in enumerate(body) if accesses_buffer(s, duplicate.name))
     # The parameter's own sizes: expressions equal to them are valid only after the run-time checks.
     sizes = tuple(L.Size(name, k) for k in range(len(duplicate.sizes)))
     before: list[L.Stmt] = [_alloc(duplicate, sizes)]
     with emitter.into([]) as nest, emitter.nest(sizes) as index:
-        there = moved(index, duplicate.order)
+        there = permute(index, duplicate.order)
         if name not in params.outs:
             emitter.add(L.Store(duplicate.name, there, L.Load(name, index, duplicate.dtype)))
         else:

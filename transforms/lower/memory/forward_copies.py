@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from ...ir.fixpoint import rewrites
 from ...ir.record import record
 from ..analysis.alias import MayAlias
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -37,8 +37,8 @@ def forward_copies(body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[
 
 def _forward_one(body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]) -> bool:
     """Forward one copy; True if there was one."""
-    for name, use in survey(body).items():
-        if use.odd or len(use.allocs) != 1:
+    for name, use in collect_uses(body).items():
+        if use.has_other_uses or len(use.allocs) != 1:
             continue
         block, alloc = use.allocs[0]
         found = _find_copy(name, alloc, block, use, may_alias)
@@ -161,7 +161,7 @@ def _writes(block: list[L.Stmt]) -> Iterator[tuple[L.Stmt, str]]:
         if isinstance(stmt, L.Store):
             yield stmt, stmt.buffer
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Part):
+            if isinstance(e, L.Subview):
                 yield stmt, e.buffer
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ...ir.fixpoint import rewrites
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.zero_product import keeps_zero
 from ..loop_ir import nodes as L
 
@@ -62,7 +62,7 @@ def _find(body: list[L.Stmt]) -> _ScaledCopy | None:
             found = _scaled_copy(block, at, stmt)
             if found is None or not targets[found.name] & targets[found.of]:
                 continue
-            uses = uses or survey(body)
+            uses = uses or collect_uses(body)
             if _can_forward(found, uses):
                 return found
     return None
@@ -113,7 +113,7 @@ def _can_forward(found: _ScaledCopy, uses: dict[str, Uses]) -> bool:
     """
     for name in (found.name, found.of):
         use = uses[name]
-        if use.odd or len(use.allocs) != 1 or use.allocs[0][0] is not found.block:
+        if use.has_other_uses or len(use.allocs) != 1 or use.allocs[0][0] is not found.block:
             return False
         for path, _, _ in use.accesses:
             level = depth_in_path(path, found.block)

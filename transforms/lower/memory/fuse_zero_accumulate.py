@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 from ...ir.record import record
 from ..analysis.alias import MayAlias
-from ..analysis.footprint import touches
+from ..analysis.footprint import may_access
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -83,9 +83,9 @@ def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
         return None  # the index may have another value later
     axes: list[tuple[int, L.Expr] | L.Expr] = []
     for e in put.index:
-        var = next((v for v in left if L.offset(e, v) is not None), None)
+        var = next((v for v in left if L.constant_offset(e, v) is not None), None)
         if var is not None:
-            shift = L.offset(e, var)
+            shift = L.constant_offset(e, var)
             assert shift is not None
             axes.append((shift, left.pop(var)))
         elif names_in([e]) & {loop.var for loop in loops}:
@@ -108,7 +108,7 @@ def _next_access(
     needed -= {loop.var for loop in zeros.loops}
     for at in range(position + 1, len(body)):
         stmt = body[at]
-        if touches(stmt, buffer, may_alias):
+        if may_access(stmt, buffer, may_alias):
             sums = _nest(stmt, add=True)
             if sums is None or sums.put.buffer != buffer or _loads_from(sums, buffer, may_alias):
                 return None

@@ -77,7 +77,7 @@ def _aliased(body: list[L.Stmt]) -> set[str]:
         elif isinstance(s, L.View):
             names |= {s.name, s.buffer}
         elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
-            names |= {*s.names, *(a.buffer for a in s.args if isinstance(a, L.Part))}
+            names |= {*s.names, *(a.buffer for a in s.args if isinstance(a, L.Subview))}
     return names
 
 

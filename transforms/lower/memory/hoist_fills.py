@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from ...ir.record import field, record
 from ..analysis.access_region import AccessRegions
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.single_assignment import single_definitions
 from ..loop_ir import nodes as L
 
@@ -43,8 +43,9 @@ def hoist_fills(body: list[L.Stmt]) -> None:
     if not names:
         return
     known = single_definitions(list(L.walk(body)))
-    uses = {name: use for name, use in survey(body).items() if name in names}
-    # Determined for all buffers first: the positions in `survey` are valid only until a rewrite.
+    uses = {name: use for name, use in collect_uses(body).items() if name in names}
+    # Determined for all buffers first: the positions in `collect_uses` are valid only until a
+    # rewrite.
     loops = {name: _first_access_loop(use) for name, use in uses.items()}
     for name, loop in loops.items():
         if loop is None:
@@ -61,7 +62,7 @@ def hoist_fills(body: list[L.Stmt]) -> None:
 
 def _first_access_loop(use: Uses) -> L.Loop | None:
     """The loop with the first accesses to a buffer, in the block of its allocation, or None."""
-    if use.odd or len(use.allocs) != 1:
+    if use.has_other_uses or len(use.allocs) != 1:
         return None
     block, alloc = use.allocs[0]
     levels = [(path, depth_in_path(path, block)) for path, _, _ in use.accesses]
@@ -134,7 +135,7 @@ def _hoist(block: list[L.Stmt], loop: L.Loop, found: _Writes, before: AccessRegi
     if len({put.expr for put, _ in fills}) != 1:
         return
     if not all(
-        before.apart((a.index, around), (b.index, others))
+        before.disjoint((a.index, around), (b.index, others))
         for a, around in fills
         for b, others in found.other
     ):
@@ -170,12 +171,12 @@ def _before_loop(stmt: L.Stmt, own: set[str], before: AccessRegions) -> L.Stmt |
     `own` are the variables of the loops of the fill itself.
     """
     if isinstance(stmt, L.Store):
-        index = [before.spelt(e, own) for e in stmt.index]
+        index = [before.before_loop(e, own) for e in stmt.index]
         if None in index:
             return None
         return L.Store(stmt.buffer, tuple(e for e in index if e is not None), stmt.expr)
     assert isinstance(stmt, L.Loop)
-    start, stop = before.spelt(stmt.start, own), before.spelt(stmt.stop, own)
+    start, stop = before.before_loop(stmt.start, own), before.before_loop(stmt.stop, own)
     body = [
         _before_loop(s, {*own, stmt.var}, before) for s in stmt.body if not isinstance(s, L.Comment)
     ]
@@ -188,8 +189,8 @@ def _guarded(stmt: L.Stmt | None, loops: list[L.Loop], before: AccessRegions) ->
     """A fill guarded by conditions that `loops` run: otherwise the element may not exist."""
     for loop in reversed(loops):
         outermost = loop is loops[0]
-        span = L.span(loop)
-        ends = [e if outermost else before.spelt(e, set()) for e in span or ()]
+        span = L.index_range(loop)
+        ends = [e if outermost else before.before_loop(e, set()) for e in span or ()]
         if stmt is None or len(ends) != 2 or ends[0] is None or ends[1] is None:
             return None
         runs = L.compare("<", ends[0], ends[1])

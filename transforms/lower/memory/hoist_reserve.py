@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from ..analysis.cost_model import trips
+from ..analysis.cost_model import trip_count
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -38,7 +38,7 @@ def _hoist(loop: L.Loop) -> list[L.Stmt]:
     inside = list(L.walk(loop.body))
     if any(isinstance(s, (L.Break, L.Return)) for s in inside):
         return []
-    count = trips(loop)
+    count = trip_count(loop)
     set_inside = {name for s in inside for name in defs(s)} | {loop.var}
     if names_in([count]) & set_inside or any(isinstance(p, L.Load) for p in L.walk_expr(count)):
         return []
@@ -48,7 +48,7 @@ def _hoist(loop: L.Loop) -> list[L.Stmt]:
         grows = [s for s in inside if stack in defs(s)]
         if len(grows) == 1 and _increments_once(used, loop.body, inside):
             loop.body = [s for s in loop.body if s is not stmt]
-            before.append(L.CallBuffers(stmt.names, stmt.function, (L.Part(stack), used, count)))
+            before.append(L.CallBuffers(stmt.names, stmt.function, (L.Subview(stack), used, count)))
     return before
 
 
@@ -59,7 +59,7 @@ def _reserves_one(stmt: L.Stmt) -> TypeGuard[L.CallBuffers]:
     return stmt.args[2] == L.ONE
 
 
-def _increments_once(used: L.Expr | L.Part, body: list[L.Stmt], inside: list[L.Stmt]) -> bool:
+def _increments_once(used: L.Expr | L.Subview, body: list[L.Stmt], inside: list[L.Stmt]) -> bool:
     """True if a counter is incremented by one in each iteration and changes nowhere else.
 
     `body` is the body of the loop; `inside` are all statements in it, nested blocks included.

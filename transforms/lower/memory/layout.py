@@ -35,11 +35,11 @@ DEFAULT_LENGTH = 32
 # The least assumed length of an axis that the program indexes by literals.
 MIN_SHORT_LENGTH = 4
 # A buffer of at most so many elements is left as it is.
-SMALL = 64
+MAX_SMALL_ELEMENTS = 64
 # Another axis becomes the last only with more than so many times as many votes as the present one.
 MIN_VOTE_RATIO = 2
 # A copy must improve at least so many accesses for each element.
-WORTH = 4
+MIN_REUSE_PER_ELEMENT = 4
 
 Order = tuple[int, ...]
 Path = tuple[L.Loop | L.While, ...]
@@ -89,7 +89,7 @@ def choose_layout(
     body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
 ) -> None:
     """Rewrite `body` in place."""
-    uses = survey(body)
+    uses = collect_uses(body)
     poll = LayoutVotes(body, {**params.sizes, **sizes_of(uses)}, uses)
     layouts: dict[str, _Layout] = {}
     for names in _classes(uses):
@@ -110,7 +110,7 @@ def choose_layout(
 # ---------------------------------------------------------------- uses
 
 
-def survey(body: list[L.Stmt]) -> dict[str, Uses]:
+def collect_uses(body: list[L.Stmt]) -> dict[str, Uses]:
     """The uses of each buffer variable of a function body."""
     uses: dict[str, Uses] = {}
 
@@ -120,7 +120,7 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
     def collect(block: list[L.Stmt], around: Path) -> None:
         for stmt in block:
             for e in L.exprs_of(stmt):
-                if isinstance(e, L.Part):
+                if isinstance(e, L.Subview):
                     of(e.buffer).whole = True
                     of(e.buffer).written |= _may_write(stmt, e)
                 for part in (p for i in _scalars(e) for p in L.walk_expr(i)):
@@ -147,13 +147,13 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
     return uses
 
 
-def _scalars(e: L.Expr | L.Part) -> tuple[L.Expr, ...]:
+def _scalars(e: L.Expr | L.Subview) -> tuple[L.Expr, ...]:
     """The scalar expressions of an argument."""
-    return e.index if isinstance(e, L.Part) else (e,)
+    return e.index if isinstance(e, L.Subview) else (e,)
 
 
-def _may_write(stmt: L.Stmt, e: L.Part) -> bool:
-    """True if a statement may write to a buffer that it takes as a `Part`."""
+def _may_write(stmt: L.Stmt, e: L.Subview) -> bool:
+    """True if a statement may write to a buffer that it takes as a `Subview`."""
     if isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
         return stmt.args[-1] is e
     return not isinstance(stmt, (L.Return, L.Print))
@@ -179,7 +179,7 @@ def _order_for_local(uses: list[Uses], poll: LayoutVotes) -> Order | None:
     sizes = [alloc.sizes for use in uses for alloc in use.allocs]
     if not sizes or len(sizes[0]) < 2 or any(use.whole for use in uses):
         return None
-    return _elected(poll.votes(a for use in uses for a in use.accesses), sizes[0])
+    return _winning_order(poll.votes(a for use in uses for a in use.accesses), sizes[0])
 
 
 def _order_for_parameter(
@@ -191,7 +191,7 @@ def _order_for_parameter(
         return None
     if use.allocs or use.bound or name in params.escaping:
         return None
-    order = _elected(poll.votes(use.accesses), sizes)
+    order = _winning_order(poll.votes(use.accesses), sizes)
     if order is None:
         return None
     others = [other for b, other in uses.items() if b != name and may_alias(name, b)]
@@ -202,10 +202,10 @@ def _order_for_parameter(
         return None
     # Only accesses that cover the array count: of an array that is read in one corner only, most
     # elements would be copied for nothing.
-    votes = poll.votes(a for a in use.accesses if poll.is_all_over(a))
+    votes = poll.votes(a for a in use.accesses if poll.covers_array(a))
     saved = _votes_for_last(votes, order[-1]) - _votes_for_last(votes, len(sizes) - 1)
     elements = math.prod(map(poll.length, sizes))
-    return order if saved >= WORTH * elements else None
+    return order if saved >= MIN_REUSE_PER_ELEMENT * elements else None
 
 
 class LayoutVotes:
@@ -223,10 +223,10 @@ class LayoutVotes:
         for access in accesses:
             order = self.order(access)
             if order is not None:
-                votes[order] += access.times * self.rounds(access)
+                votes[order] += access.times * self.execution_count(access)
         return votes
 
-    def rounds(self, access: Access) -> int:
+    def execution_count(self, access: Access) -> int:
         """The estimated execution count of an access."""
         return math.prod(map(self._trip_count, access.around))
 
@@ -262,7 +262,7 @@ class LayoutVotes:
         rest = [axis for axis in range(len(access.index)) if axis != held[0]]
         return (*sorted(rest, key=depth), held[0])
 
-    def is_all_over(self, access: Access) -> bool:
+    def covers_array(self, access: Access) -> bool:
         """True if along each axis runs a distinct loop whose bounds depend on an array size."""
         loops = {loop.var: loop for loop in access.around if isinstance(loop, L.Loop)}
         free = set(loops)
@@ -302,10 +302,10 @@ class LayoutVotes:
         return found
 
 
-def _elected(votes: Counter[Order], sizes: tuple[L.Expr, ...]) -> Order | None:
+def _winning_order(votes: Counter[Order], sizes: tuple[L.Expr, ...]) -> Order | None:
     """The winning axis order, if its last axis differs from the present one; otherwise None."""
     rank, size = len(sizes), L.product(sizes)
-    if isinstance(size, L.Lit) and size.value <= SMALL:
+    if isinstance(size, L.Lit) and size.value <= MAX_SMALL_ELEMENTS:
         return None
     last = max(range(rank), key=lambda axis: (_votes_for_last(votes, axis), axis))
     if all(L.is_lit(size, 1) for size in sizes[last + 1 :]):
@@ -366,7 +366,7 @@ def _rename(body: list[L.Stmt], layouts: dict[str, _Layout]) -> None:
             return None
         if isinstance(e, L.Load):
             index = tuple(L.map_expr(i, renamed) for i in e.index)
-            return replace(e, buffer=layout.name, index=moved(index, layout.order))
+            return replace(e, buffer=layout.name, index=permute(index, layout.order))
         assert isinstance(e, L.Size)
         # The sizes of a parameter are still read from the parameter.
         return replace(e, axis=layout.order.index(e.axis)) if layout.name == e.buffer else None
@@ -375,12 +375,12 @@ def _rename(body: list[L.Stmt], layouts: dict[str, _Layout]) -> None:
     for stmt in L.walk(body):
         if isinstance(stmt, L.Store) and stmt.buffer in layouts:
             layout = layouts[stmt.buffer]
-            stmt.buffer, stmt.index = layout.name, moved(stmt.index, layout.order)
+            stmt.buffer, stmt.index = layout.name, permute(stmt.index, layout.order)
         elif isinstance(stmt, L.Alloc) and stmt.name in layouts:
-            stmt.sizes = moved(stmt.sizes, layouts[stmt.name].order)
+            stmt.sizes = permute(stmt.sizes, layouts[stmt.name].order)
 
 
-def moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
+def permute(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
     """An index or shape permuted to an axis order."""
     return tuple(parts[axis] for axis in order)
 
@@ -391,16 +391,16 @@ def _copy(
     """Allocate the buffer that replaces a parameter, and copy an input in or an output back."""
     new, order, dtype = layout.name, layout.order, params.dtypes[name]
     is_out = name in params.outs
-    first = next(i for i, s in enumerate(body) if touches(s, new))
+    first = next(i for i, s in enumerate(body) if accesses_buffer(s, new))
     # The parameter's own sizes: expressions equal to them are valid only after the run-time checks.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
     with emitter.into([]) as nest, emitter.nest(sizes) as index:
-        there = moved(index, order)
+        there = permute(index, order)
         if is_out:
             emitter.add(L.Store(name, index, L.Load(new, there, dtype)))
         else:
             emitter.add(L.Store(new, there, L.Load(name, index, dtype)))
-    before: list[L.Stmt] = [L.Alloc(new, dtype, moved(sizes, order))]
+    before: list[L.Stmt] = [L.Alloc(new, dtype, permute(sizes, order))]
     if is_out:
         assert isinstance(body[-1], L.Return)
         body[-1:-1] = nest
@@ -409,7 +409,7 @@ def _copy(
     body[first:first] = before
 
 
-def touches(stmt: L.Stmt, buffer: str) -> bool:
+def accesses_buffer(stmt: L.Stmt, buffer: str) -> bool:
     """True if a statement, nested blocks included, loads from or stores to a buffer."""
     return any(
         (isinstance(s, L.Store) and s.buffer == buffer)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from ..analysis.alias import MayAlias
 from ..analysis.analyses import buffer_dtypes
-from ..analysis.in_bounds import AccumulationFacts, additions
+from ..analysis.in_bounds import AccumulationFacts, conditional_accumulations
 from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
@@ -65,7 +65,7 @@ class _Promoter:
         return out
 
     def _loop(self, loop: L.Loop) -> list[L.Stmt]:
-        span = L.span(loop)
+        span = L.index_range(loop)
         bound = {name for s in L.walk(loop.body) for name in defs(s)} | {loop.var}
         # The range is evaluated after the loop, so the loop must not change it.
         if span is None or names_in(span) & bound:
@@ -94,7 +94,7 @@ class _Promoter:
         # Only for innermost loops: with an inner loop, promotion gains nothing.
         if not all(isinstance(s, (L.Let, L.Store, L.If, L.Fail, L.Comment)) for s in inside):
             return []
-        some = [s for s in additions(loop) if self.places.is_there(s)]
+        some = [s for s in conditional_accumulations(loop) if self.places.is_in_bounds(s)]
         found = [
             s
             for s in (*loop.body, *some)
@@ -121,7 +121,7 @@ class _Promoter:
         return any(
             isinstance(p, L.Load)
             and self.may_alias(put.buffer, p.buffer)
-            and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
+            and not (put.buffer == p.buffer and self.places.is_disjoint_load(stmt, p, put))
             for p in L.subexprs_read(stmt)
         )
 

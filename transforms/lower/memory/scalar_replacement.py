@@ -6,20 +6,20 @@ need no memory.
 
 from __future__ import annotations
 
-from ..analysis.buffer_uses import Path, Uses, survey
+from ..analysis.buffer_uses import Path, Uses, collect_uses
 from ..loop_ir import nodes as L
 
 
 def replace_by_scalars(body: list[L.Stmt], params: list[str]) -> None:
     """Rewrite `body` in place."""
-    for name, use in survey(body).items():
-        if use.odd or len(use.allocs) != 1 or name in params or not use.accesses:
+    for name, use in collect_uses(body).items():
+        if use.has_other_uses or len(use.allocs) != 1 or name in params or not use.accesses:
             continue
         common = _common_block(use)
         if common is not None:
             block, alloc = use.allocs[0]
             _replace(common, name, alloc.dtype)
-            # The positions in `survey` must stay valid.
+            # The positions in `collect_uses` must stay valid.
             block[L.position_of(block, alloc)] = L.Comment("")
 
 

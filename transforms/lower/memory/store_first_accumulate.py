@@ -12,7 +12,7 @@ element at most once, only the elements that it does not access need the zero fi
 from __future__ import annotations
 
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve_name, single_definitions
 from ..loop_ir import nodes as L
@@ -37,8 +37,8 @@ def store_first_accumulate(body: list[L.Stmt]) -> None:
     known = single_definitions(list(L.walk(body)))
     candidates = [
         found
-        for use in survey(body).values()
-        if not use.odd and len(use.allocs) == 1
+        for use in collect_uses(body).values()
+        if not use.has_other_uses and len(use.allocs) == 1
         if (found := _find(use, known)) is not None
     ]
     for found in candidates:
@@ -65,7 +65,7 @@ def _find(use: Uses, known: dict[str, L.Expr]) -> _FirstAccumulation | None:
     stores = [s for s in loop.body if isinstance(s, L.Store) and s.buffer == alloc.name and s.add]
     if depth != 2 or len(stores) != 1 or stores[0].expr.dtype != alloc.dtype:
         return None
-    shift = L.offset(resolve_name(index[0], known), loop.var)
+    shift = L.constant_offset(resolve_name(index[0], known), loop.var)
     if shift is None or not isinstance(loop.step, L.Lit) or abs(loop.step.value) != 1:
         return None
     inside = list(L.walk(loop.body))

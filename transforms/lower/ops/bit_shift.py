@@ -16,19 +16,19 @@ from ..loop_ir import nodes as L
 WIDTH = 64
 
 
-def shifted(emitter: Emitter, sign: str, x: L.Expr, by: L.Expr) -> L.Expr:
+def guarded_shift(emitter: Emitter, sign: str, x: L.Expr, by: L.Expr) -> L.Expr:
     """The 64-bit shift `x << by` or `x >> by`, guarded against amounts out of range."""
     dtype = x.dtype
     by, zero = emitter.let(by), L.Lit(0, dtype)
     out_of_range = L.compare(">=", by, L.Lit(WIDTH, dtype))
     if dtype == "int64":
-        out_of_range = L.either(L.compare("<", by, zero), out_of_range)
+        out_of_range = L.logical_or(L.compare("<", by, zero), out_of_range)
         if sign == ">>":  # arithmetic shift: the sign bit is shifted in
             return L.Bin(sign, x, L.select(out_of_range, L.lit(WIDTH - 1), by), dtype)
     return L.select(out_of_range, zero, L.Bin(sign, emitter.let(x), by, dtype))
 
 
-def asked(e: L.Expr) -> tuple[L.Expr, L.Expr] | None:
+def split_guarded_shift(e: L.Expr) -> tuple[L.Expr, L.Expr] | None:
     """The two parts of a guarded shift: the out-of-range condition, and the unguarded shift.
 
     None if `e` is not a guarded shift.

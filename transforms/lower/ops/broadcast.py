@@ -21,7 +21,7 @@ def is_one(facts: Facts, dim: Dim) -> bool:
     return facts.canonical(dim) == ONE
 
 
-def meet(
+def broadcast_shape(
     emitter: Emitter, facts: Facts, values: Sequence[Value], where: str
 ) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
     """The broadcast shape of operands, with run-time checks where equality is not proven."""
@@ -56,7 +56,7 @@ def _meet(
     return name, Dim.of("?" + emitter.new_name("dim"))
 
 
-def project(
+def project_index(
     facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequence[Dim], index: L.Index
 ) -> L.Index:
     """The index into `value` for an index into the shape that it is broadcast to."""
@@ -82,10 +82,12 @@ def same_shape(facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequen
     )
 
 
-def spread(facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
+def broadcast_value(
+    facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
+) -> Value:
     """`value` broadcast to a given shape."""
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        return value.at(emitter, project(facts, value, sizes, dims, index))
+        return value.at(emitter, project_index(facts, value, sizes, dims, index))
 
     return Value(value.dtype, sizes, dims, at, value.reads, value.cost)

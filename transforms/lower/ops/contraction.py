@@ -19,13 +19,13 @@ from ...ir import nodes
 from ...ir.record import record, replace
 from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
-from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
+from ..build.lazy_array import Emitter, Value, fill, scalar_value, store_element
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
 from . import contraction_order
-from .broadcast import meet, project
-from .strided_gemm import add_to, gains, multiply, places
-from .view import joined, transpose
+from .broadcast import broadcast_shape, project_index
+from .strided_gemm import add_to, is_profitable, multiply, view_access
+from .view import collapse_axes, transpose
 
 # Maximum number of terms of a sum that is unrolled.  With more, a register tile of gemm loads each
 # element less often.
@@ -37,7 +37,7 @@ MAX_SHORT_ROW = 8
 @handles("matmul")
 def matmul(ctx: Context, stmt: nodes.Assign) -> Value:
     """`x @ y`: unrolled, from a view, by gemm, or as a loop nest, in this order of preference."""
-    x, y = (ctx.ready(a) for a in stmt.op.args)
+    x, y = (ctx.evaluated_value(a) for a in stmt.op.args)
     unrollable = _unrollable(ctx, x, y)
     if unrollable is not None:
         return loops(ctx, stmt.target, [x, y], *unrollable)
@@ -81,7 +81,7 @@ def _unrollable(ctx: Context, x: Value, y: Value) -> tuple[list[str], str] | Non
 @handles("dot")
 def dot(ctx: Context, stmt: nodes.Assign) -> Value:
     """`np.dot`, which sums over the last axis of x and the last but one of y."""
-    x, y = (ctx.ready(a) for a in stmt.op.args)
+    x, y = (ctx.evaluated_value(a) for a in stmt.op.args)
     if x.ndim == 2 and y.ndim == 2:
         unrollable = _unrollable(ctx, x, y)
         return (
@@ -101,9 +101,9 @@ def dot(ctx: Context, stmt: nodes.Assign) -> Value:
 @handles("outer")
 def outer(ctx: Context, stmt: nodes.Assign) -> Value:
     """The outer product of two vectors, as a virtual value."""
-    x, y = (ctx.cheap(ctx.ready(a)) for a in stmt.op.args)
+    x, y = (ctx.materialise_if_costly(ctx.evaluated_value(a)) for a in stmt.op.args)
     if x.ndim != 1 or y.ndim != 1:
-        raise ctx.refuse("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
+        raise ctx.unsupported("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
     dtype = stmt.target.type.dtype
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
@@ -118,7 +118,7 @@ def einsum(ctx: Context, stmt: nodes.Assign) -> Value:
     """An einsum: reduced to pairwise products, which become gemm calls where possible."""
     inputs, out = stmt.op.attrs["subscripts"].replace(" ", "").split("->")
     letters = inputs.split(",")
-    values = [ctx.ready(a) for a in stmt.op.args]
+    values = [ctx.evaluated_value(a) for a in stmt.op.args]
     if len(values) > 2 and not _one_covers(letters):
         values, letters = _pairwise(ctx, stmt.target.type.dtype, values, letters, out)
     found = _as_matmul(values, letters, out) if len(values) == 2 else None
@@ -197,13 +197,13 @@ def _grouped(
     b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
     sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
     dims = (*x.dims[: b + m], *y.dims[b + k :])
-    left = joined(ctx, x, (*[1] * b, m, k))
-    right = joined(ctx, y, (*[1] * b, k, n))
+    left = collapse_axes(ctx, x, (*[1] * b, m, k))
+    right = collapse_axes(ctx, y, (*[1] * b, k, n))
     if plan.product == out:
         dest = replace(ctx.dest(target, x.reads | y.reads, sizes), dims=dims)
     else:
         dest = ctx.allocate(ctx.emitter.new_name("t"), target.type.dtype, sizes, dims)
-    _product(ctx, left, right, joined(ctx, dest, (*[1] * b, m, n)), add=False)
+    _product(ctx, left, right, collapse_axes(ctx, dest, (*[1] * b, m, n)), add=False)
     return transpose(dest, tuple(plan.product.index(c) for c in out))
 
 
@@ -227,7 +227,7 @@ def _in_place_product(
         transpose(x, (*range(m, m + k), *range(m))),
     )
     for view, right, letters in ((x, y, plan.m + plan.n), (*transposed, plan.n + plan.m)):
-        where = places(ctx, view) if gains(ctx, view, right, k, dtype) else None
+        where = view_access(ctx, view) if is_profitable(ctx, view, right, k, dtype) else None
         if where is None:
             continue
         sizes = (*view.sizes[: view.ndim - k], *right.sizes[k:])
@@ -275,7 +275,7 @@ def _gemm_or_deferred(ctx: Context, stmt: nodes.Assign, x: Value, y: Value) -> V
         total = ctx.allocate(ctx.emitter.new_name("t"), dtype, sizes, dest.dims)
         _product(ctx, x, y, total, add=False)
         with ctx.emitter.nest(dest.sizes) as index:
-            put(ctx.emitter, dest, index, total.at(ctx.emitter, index), add=True)
+            store_element(ctx.emitter, dest, index, total.at(ctx.emitter, index), add=True)
 
     return _deferred(dtype, sizes, shape_of(stmt.target), x.reads | y.reads, add_into)
 
@@ -286,7 +286,7 @@ def _adds_later(ctx: Context, stmt: nodes.Assign, reads: frozenset[str]) -> bool
     if later is None or later.array.type.dtype != stmt.target.type.dtype:
         return False
     name = later.array.name
-    return not ctx.usage.sharing.get(name, {name}) & reads
+    return not ctx.usage.aliases.get(name, {name}) & reads
 
 
 def _deferred(
@@ -320,7 +320,7 @@ def gemm(ctx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value)
 def _batch(ctx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
     """The broadcast shape of the batch axes."""
     heads = [replace(v, sizes=v.sizes[:-2], dims=v.dims[:-2]) for v in (x, y)]
-    return meet(ctx.emitter, ctx.facts, heads, ctx.where())
+    return broadcast_shape(ctx.emitter, ctx.facts, heads, ctx.location_suffix())
 
 
 def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
@@ -330,7 +330,7 @@ def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
     left, right = matrices
     if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
         # The matrices of the batch, stacked along the rows, are one matrix.
-        rows, dest = (joined(ctx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
+        rows, dest = (collapse_axes(ctx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
         matrices = [_matrix(ctx, rows, dtype), right]
     batch, dims = dest.sizes[:-2], dest.dims[:-2]
     one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
@@ -339,10 +339,10 @@ def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
         parts = []
         for m in matrices:
             head = replace(m.value, sizes=m.value.sizes[:-2], dims=m.value.dims[:-2])
-            at = project(ctx.facts, head, batch, dims, index)
-            parts.append(L.Part(m.buffer, (*m.lead, *at)))
+            at = project_index(ctx.facts, head, batch, dims, index)
+            parts.append(L.Subview(m.buffer, (*m.lead, *at)))
         flags = [L.lit(m.swapped, "bool") for m in matrices]
-        c = L.Part(dest.memory.name, index)
+        c = L.Subview(dest.memory.name, index)
         emitter.add(L.Call("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
 
 
@@ -373,7 +373,7 @@ def _matrix(ctx: Context, v: Value, dtype: str) -> _Matrix:
             return part
     at = v.at
     v = replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
-    v = ctx.copied(v)
+    v = ctx.materialised_copy(v)
     assert v.memory is not None
     return _Matrix(v, v.memory.name)
 
@@ -420,7 +420,10 @@ def loops(
         if v.ndim > 1
     }
     # An operand with every subscript is read once per element; the others are read repeatedly.
-    values = [v if set(n) == every else ctx.cheap(v) for v, n in zip(values, letters, strict=True)]
+    values = [
+        v if set(n) == every else ctx.materialise_if_costly(v)
+        for v, n in zip(values, letters, strict=True)
+    ]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
     for v, names in zip(values, letters, strict=True):
@@ -473,11 +476,11 @@ def loops(
         order = [*out[:-1], *summed, out[-1]]
         with emitter.nest([sizes[c] for c in order]) as index:
             at = dict(zip(order, index, strict=True))
-            put(emitter, dest, tuple(at[c] for c in out), term(at, dtype), add=True)
+            store_element(emitter, dest, tuple(at[c] for c in out), term(at, dtype), add=True)
         return dest
     with emitter.nest(dest.sizes) as index:
         at = dict(zip(out, index, strict=True))
-        put(emitter, dest, index, total(at) if summed else term(at, dtype))
+        store_element(emitter, dest, index, total(at) if summed else term(at, dtype))
     return dest
 
 
@@ -499,7 +502,7 @@ def _contiguous_axis(emitter: Emitter, v: Value, names: str) -> str:
     index = tuple(L.Name(f"?{c}") for c in names)
     with emitter.into([]) as scratch:
         element = v.at(emitter, index)
-    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Part)]
+    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Subview)]
     ends = [
         p.index[-1]
         for e in (*read, element)
@@ -525,8 +528,8 @@ def _pairwise(
     """
     values, letters = list(values), list(letters)
     while len(values) > 2:
-        i, j = contraction_order.first(tuple(letters), out)
-        kept = contraction_order.kept(letters, i, j, out)
+        i, j = contraction_order.first_pair(tuple(letters), out)
+        kept = contraction_order.product_subscripts(letters, i, j, out)
         z = _pair(ctx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
         values = [z, *(v for p, v in enumerate(values) if p not in (i, j))]
         letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]

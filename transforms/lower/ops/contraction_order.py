@@ -19,12 +19,12 @@ MAX_EXHAUSTIVE_OPERANDS = 5
 _Cost = tuple[list[int], int]
 
 
-def first(letters: tuple[str, ...], out: str) -> tuple[int, int]:
+def first_pair(letters: tuple[str, ...], out: str) -> tuple[int, int]:
     """The positions of the two operands to multiply first."""
     return _best(letters, out)[1]
 
 
-def kept(letters: Sequence[str], i: int, j: int, out: str) -> str:
+def product_subscripts(letters: Sequence[str], i: int, j: int, out: str) -> str:
     """The subscripts of the product of operands i and j.
 
     They are those that occur in another operand or in the result.  Their order is that of an
@@ -49,7 +49,7 @@ def _best(letters: tuple[str, ...], out: str) -> tuple[_Cost, tuple[int, int]]:
         pairs = [min(pairs, key=lambda pair: _nest_depth(letters, *pair))]
     found = []
     for i, j in pairs:
-        made = kept(letters, i, j, out)
+        made = product_subscripts(letters, i, j, out)
         left = (made, *(s for p, s in enumerate(letters) if p not in (i, j)))
         (loops, axes), _ = _best(left, out)
         loops = sorted([*loops, _nest_depth(letters, i, j)], reverse=True)

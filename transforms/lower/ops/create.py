@@ -10,10 +10,10 @@ import numpy as np
 from ...ir import nodes
 from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
-from ..build.lazy_array import Emitter, Value, put, scalar_value
+from ..build.lazy_array import Emitter, Value, scalar_value, store_element
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast, kind
-from .stacks import start
+from .stacks import new_stack
 
 
 def constant(
@@ -42,7 +42,7 @@ def zeros(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("full")
 def full(ctx: Context, stmt: nodes.Assign) -> Value:
-    fill = ctx.ready(stmt.op.args[0])
+    fill = ctx.evaluated_value(stmt.op.args[0])
     sizes, reads = _sizes(ctx, stmt.op.args[1:])
     return constant(stmt.target, _fill_scalar(ctx, fill), sizes, reads | fill.reads)
 
@@ -50,7 +50,7 @@ def full(ctx: Context, stmt: nodes.Assign) -> Value:
 def _fill_scalar(ctx: Context, v: Value) -> L.Expr:
     """The scalar that fills an array."""
     if v.ndim:
-        raise ctx.refuse("filling with an array", "use np.broadcast_to(...).copy()")
+        raise ctx.unsupported("filling with an array", "use np.broadcast_to(...).copy()")
     return ctx.emitter.let(v.at(ctx.emitter, ()))
 
 
@@ -66,7 +66,7 @@ def zeros_like(ctx: Context, stmt: nodes.Assign) -> Value:
     type_, name = stmt.target.type, stmt.op.name
     reads = x.reads
     if name == "full_like":
-        fill = ctx.ready(stmt.op.args[1])
+        fill = ctx.evaluated_value(stmt.op.args[1])
         e, reads = _fill_scalar(ctx, fill), reads | fill.reads
     else:
         e = L.Lit(int(name == "ones_like"), "int64")
@@ -84,7 +84,7 @@ def undef(ctx: Context, stmt: nodes.Assign) -> Value:
     if isinstance(type_, nodes.Scalar):
         return scalar_value(L.Lit(0, type_.dtype))
     if isinstance(type_, nodes.ListOf):
-        return start(ctx, stmt)
+        return new_stack(ctx, stmt)
     return ctx.dest(stmt.target, frozenset({stmt.target.name}), _undef_sizes(ctx, stmt.target))
 
 
@@ -111,19 +111,21 @@ def _undef_sizes(ctx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
 def arange(ctx: Context, stmt: nodes.Assign) -> Value:
     """`np.arange`, as a virtual value."""
     emitter, type_ = ctx.emitter, stmt.target.type
-    values = [ctx.ready(a) for a in stmt.op.args]
+    values = [ctx.evaluated_value(a) for a in stmt.op.args]
     reads = frozenset().union(*(v.reads for v in values))
     dtype = type_.dtype
     if all(kind(v.dtype) in "iub" for v in values):
         start, stop, step = (emitter.let(cast(v.at(emitter, ()), "int64")) for v in values)
         if L.is_lit(start, 0) and L.is_lit(step, 1):
             count = emitter.let(L.select(L.compare(">", stop, L.ZERO), stop, L.ZERO), "n")
-            if ctx.ranges.nonnegative(ctx.known(stmt.op.args[1])):
+            if ctx.ranges.nonnegative(ctx.symbolic_value(stmt.op.args[1])):
                 count = stop
         else:
             count = emitter.let(L.Apply("rt.trip_count", (start, stop, step), "int64"), "n")
-        if not all(ctx.ranges.moderate(ctx.known(a)) for a in stmt.op.args[:2]):
-            ctx.limit([count])
+        if not all(
+            ctx.ranges.is_far_from_overflow(ctx.symbolic_value(a)) for a in stmt.op.args[:2]
+        ):
+            ctx.check_element_count([count])
 
         def at(emitter: Emitter, index: L.Index) -> L.Expr:
             return cast(L.add(L.mul(index[0], step), start), dtype)
@@ -131,8 +133,10 @@ def arange(ctx: Context, stmt: nodes.Assign) -> Value:
         start, stop, step = (emitter.let(cast(v.at(emitter, ()), "float64")) for v in values)
         count = emitter.let(L.Apply("rt.arange_count", (start, stop, step), "int64"), "n")
         unknown = L.compare("<", count, L.ZERO)
-        emitter.check(unknown, "ValueError", f"arange: cannot compute length{ctx.where()}")
-        ctx.limit([count])
+        emitter.check(
+            unknown, "ValueError", f"arange: cannot compute length{ctx.location_suffix()}"
+        )
+        ctx.check_element_count([count])
         # As in NumPy, the increment is the difference of the first two elements.
         second = emitter.let(L.Bin("+", start, step, "float64"))
         delta = emitter.let(L.Bin("-", second, start, "float64"))
@@ -149,7 +153,7 @@ def arange(ctx: Context, stmt: nodes.Assign) -> Value:
 def linspace(ctx: Context, stmt: nodes.Assign) -> Value:
     """`np.linspace`, as a virtual value; with `endpoint`, the last element is exactly `stop`."""
     emitter, type_ = ctx.emitter, stmt.target.type
-    start, stop = (ctx.ready(a) for a in stmt.op.args[:2])
+    start, stop = (ctx.evaluated_value(a) for a in stmt.op.args[:2])
     (num,) = ctx.shape(stmt.op.args[2:])
     endpoint = stmt.op.attrs.get("endpoint", True)
     reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
@@ -198,7 +202,7 @@ def pack(ctx: Context, stmt: nodes.Assign) -> Value:
     reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     dest = ctx.dest(stmt.target, reads, tuple(L.lit(_int(n)) for n in shape))
     for position, e in zip(np.ndindex(*(_int(n) for n in shape)), items, strict=True):
-        put(ctx.emitter, dest, tuple(L.lit(i) for i in position), e)
+        store_element(ctx.emitter, dest, tuple(L.lit(i) for i in position), e)
     return dest
 
 
@@ -220,7 +224,7 @@ def concatenate(ctx: Context, stmt: nodes.Assign) -> Value:
     for v in values:
         with emitter.nest(v.sizes) as index:
             dest_index = (*index[:axis], L.add(index[axis], offset), *index[axis + 1 :])
-            put(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
+            store_element(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
         offset = emitter.let(L.add(offset, v.sizes[axis]), "n")
     return dest
 
@@ -229,7 +233,7 @@ def concatenate(ctx: Context, stmt: nodes.Assign) -> Value:
 def stack(ctx: Context, stmt: nodes.Assign) -> Value:
     """`np.stack`: one loop nest per operand."""
     emitter = ctx.emitter
-    values = [ctx.ready(a) for a in stmt.op.args]
+    values = [ctx.evaluated_value(a) for a in stmt.op.args]
     first = values[0]
     axis = stmt.op.attrs["axis"] % (first.ndim + 1)
     sizes = (*first.sizes[:axis], L.lit(len(values)), *first.sizes[axis:])
@@ -237,7 +241,7 @@ def stack(ctx: Context, stmt: nodes.Assign) -> Value:
     for k, v in enumerate(values):
         with emitter.nest(v.sizes) as index:
             dest_index = (*index[:axis], L.lit(k), *index[axis:])
-            put(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
+            store_element(emitter, dest, dest_index, cast(v.at(emitter, index), dest.dtype))
     return dest
 
 
@@ -245,7 +249,11 @@ def stack(ctx: Context, stmt: nodes.Assign) -> Value:
 def alias(ctx: Context, stmt: nodes.Assign) -> Value:
     """An alias: the target is another name of the same array.  A buffer is never copied."""
     v = ctx.value(stmt.op.args[0])
-    if isinstance(stmt.target.type, nodes.Array) and v.memory is not None and v.memory.straight:
+    if (
+        isinstance(stmt.target.type, nodes.Array)
+        and v.memory is not None
+        and v.memory.is_unpermuted
+    ):
         # No reads: the target refers to the buffer itself and no longer depends on the operand.
         return replace(v, reads=frozenset())
     return v

@@ -7,12 +7,12 @@ from dataclasses import replace
 from ...ir import nodes
 from ...ir.symbolic_dims import max0
 from ...rules.promotion import compute_dtype
-from ..build.affine_array import integers
+from ..build.affine_array import affine_integers
 from ..build.context import Context
 from ..build.lazy_array import Emitter, Value, scalar_value
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import kind
-from .broadcast import meet, project, same_shape
+from .broadcast import broadcast_shape, project_index, same_shape
 from .scalar_ops import CONVERSIONS, cost_of, element
 
 
@@ -27,14 +27,16 @@ def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
         if compute == "object":  # NumPy's compute dtype for the comparison of two Python integers
             compute = "int64"
     scalar = target.type.ndim == 0
-    values = [ctx.value(a) if scalar else ctx.ready(a) for a in op.args]
-    sizes, dims = meet(ctx.emitter, ctx.facts, values, ctx.where())
+    values = [ctx.value(a) if scalar else ctx.evaluated_value(a) for a in op.args]
+    sizes, dims = broadcast_shape(ctx.emitter, ctx.facts, values, ctx.location_suffix())
     # A broadcast operand is read repeatedly, so it is materialised unless reading it is a load.
-    values = [v if same_shape(ctx.facts, v, sizes, dims) else ctx.cheap(v) for v in values]
+    values = [
+        v if same_shape(ctx.facts, v, sizes, dims) else ctx.materialise_if_costly(v) for v in values
+    ]
     result = target.type.dtype
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
-        args = [v.at(emitter, project(ctx.facts, v, sizes, dims, index)) for v in values]
+        args = [v.at(emitter, project_index(ctx.facts, v, sizes, dims, index)) for v in values]
         return element(emitter, op.name, args, compute, result, op.attrs)
 
     if op.name == "cast" and op.attrs.get("weak") and result == "int64":
@@ -44,7 +46,7 @@ def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
     made = Value(result, sizes, dims, at, reads, cost)
-    return replace(made, cost=0) if not scalar and integers(ctx.emitter, made) else made
+    return replace(made, cost=0) if not scalar and affine_integers(ctx.emitter, made) else made
 
 
 def _checked_int_operand(ctx: Context, v: Value) -> Value:
@@ -55,11 +57,13 @@ def _checked_int_operand(ctx: Context, v: Value) -> Value:
     if isinstance(x, L.Lit) and abs(x.value) < 2.0**63:
         return v
     nan = L.Bin("!=", x, x, "bool")
-    ctx.emitter.check(nan, "ValueError", f"cannot convert float NaN to integer{ctx.where()}")
+    ctx.emitter.check(
+        nan, "ValueError", f"cannot convert float NaN to integer{ctx.location_suffix()}"
+    )
     low, high = (L.Lit(bound, v.dtype) for bound in (-(2.0**63), 2.0**63))
-    out_of_range = L.either(L.compare("<", x, low), L.compare(">=", x, high))
+    out_of_range = L.logical_or(L.compare("<", x, low), L.compare(">=", x, high))
     message = "cannot convert float infinity, or one beyond 64 bits, to integer"
-    ctx.emitter.check(out_of_range, "OverflowError", message + ctx.where())
+    ctx.emitter.check(out_of_range, "OverflowError", message + ctx.location_suffix())
     return scalar_value(x, v.reads)
 
 
@@ -69,8 +73,8 @@ def _learn_clipped_size(ctx: Context, target: nodes.Var, args: tuple[nodes.Opera
     An index from range(m) into an axis of size n is then proven to be in range.
     """
     for a, zero in (args, args[::-1]):
-        value = ctx.known(a)
+        value = ctx.symbolic_value(a)
         if not isinstance(zero, nodes.Const) or zero.value != 0 or value is None:
             continue
-        if ctx.ranges.exact_if_natural(value):
-            ctx.ranges.learn(ctx.known(target), max0(value))
+        if ctx.ranges.exact_if_nonnegative(value):
+            ctx.ranges.define_symbol(ctx.symbolic_value(target), max0(value))

@@ -26,7 +26,7 @@ def transform(ctx: Context, stmt: nodes.Assign) -> Value:
     axis, attrs = op.attrs["axis"], op.attrs
     x = ctx.value(op.args[0])
     inverse = attrs.get("inverse", op.name == "irfft")
-    args: list[L.Expr | L.Part] = []
+    args: list[L.Expr | L.Subview] = []
     if op.name == "fft":
         args.append(L.lit(inverse, "bool"))
         x = _converted(x, target.type.dtype)
@@ -52,11 +52,11 @@ def _converted(v: Value, dtype: str) -> Value:
     return replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
 
 
-def _collapsed(ctx: Context, v: Value, axis: int) -> L.Part:
+def _collapsed(ctx: Context, v: Value, axis: int) -> L.Subview:
     """A view of a buffer with the axes before `axis`, and those after it, collapsed to one."""
     assert v.memory is not None
     name = ctx.emitter.new_name(f"{v.memory.name}_lines")
     sizes = (L.product(v.sizes[:axis]), v.sizes[axis], L.product(v.sizes[axis + 1 :]))
     ctx.emitter.add(L.View(name, v.memory.name, sizes))
     ctx.emitter.roots[name] = ctx.emitter.root(v.memory.name)
-    return L.Part(name)
+    return L.Subview(name)

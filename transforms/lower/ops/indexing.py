@@ -13,13 +13,13 @@ from typing import Any
 from ...ir import nodes
 from ...ir.record import record, replace
 from ...ir.symbolic_dims import Dim, slice_length
-from ..build.affine_array import integers
+from ..build.affine_array import affine_integers
 from ..build.context import Context, handles
-from ..build.lazy_array import Emitter, Value, buffer_value, put
-from ..build.symbolic_range import CONSTANT, MAX_COEFFICIENT, relaxed
+from ..build.lazy_array import Emitter, Value, buffer_value, store_element
+from ..build.symbolic_range import MAX_COEFFICIENT, MAX_CONSTANT, lower_bound
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
-from .broadcast import meet, project
+from .broadcast import broadcast_shape, project_index
 
 Items = Sequence[tuple[Any, ...]]
 
@@ -75,7 +75,9 @@ def view(ctx: Context, x: Value, items: Items, args: Sequence[nodes.Operand]) ->
         elif kind == "int":
             operand = args[item[1]]
             reads |= ctx.value(operand).reads
-            fixed = in_range(ctx, ctx.integer(operand), ctx.known(operand), n, dim, axis - 1)
+            fixed = in_range(
+                ctx, ctx.integer(operand), ctx.symbolic_value(operand), n, dim, axis - 1
+            )
             axes.append(Axis(fixed=fixed))
             if advanced:
                 spots.append(len(sizes))
@@ -132,11 +134,11 @@ def _gather(
     reads: frozenset[str],
 ) -> Value:
     """A gather by index arrays; their broadcast axes are inserted at `spot` among the others."""
-    shape, known = meet(ctx.emitter, ctx.facts, arrays, ctx.where())
+    shape, known = broadcast_shape(ctx.emitter, ctx.facts, arrays, ctx.location_suffix())
     rank = len(shape)
     sizes = [*sizes[:spot], *shape, *sizes[spot:]]
     dims = [*dims[:spot], *known, *dims[spot:]]
-    x = ctx.cheap(x)
+    x = ctx.materialise_if_costly(x)
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         outer = index[:spot] + index[spot + rank :]
@@ -147,10 +149,10 @@ def _gather(
                 source_index.append(_axis_index(a, outer))
             else:
                 v = arrays[a.array]
-                source_index.append(v.at(emitter, project(ctx.facts, v, shape, known, inner)))
+                source_index.append(v.at(emitter, project_index(ctx.facts, v, shape, known, inner)))
         return x.at(emitter, tuple(source_index))
 
-    regular = all(integers(ctx.emitter, v) for v in arrays)
+    regular = all(affine_integers(ctx.emitter, v) for v in arrays)
     cost = 0 if regular else 1 + sum(v.cost for v in arrays)
     return Value(x.dtype, tuple(sizes), tuple(dims), at, reads, cost)
 
@@ -173,12 +175,12 @@ def in_range(
     the check is recorded as available for the rest of the block; without, it is inside a nest.
     """
     ranges = ctx.ranges
-    tested = ctx.tested.get((i, n)) if stays else None
+    tested = ctx.available_checks.get((i, n)) if stays else None
     if tested is not None:
         return tested
     given = i
     low = ranges.nonnegative(value)
-    moderate = ranges.moderate(value)
+    moderate = ranges.is_far_from_overflow(value)
     if not low and value is not None and ranges.nonnegative(-value - 1):
         low = ranges.nonnegative(dim + value)
         if low or moderate:
@@ -190,25 +192,25 @@ def in_range(
     if not (low and high):
         # A proof of one bound alone is about the unbounded symbolic value.  It holds for the 64-bit
         # integer only if that does not wrap around.
-        low = low and ranges.exact_if_natural(value)
+        low = low and ranges.exact_if_nonnegative(value)
         high = high and moderate
     if not low:
         i = ctx.emitter.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at")
     bad: L.Expr = L.lit(False, "bool")
     if not low:
-        bad = L.either(bad, L.compare("<", i, L.ZERO))
+        bad = L.logical_or(bad, L.compare("<", i, L.ZERO))
     if not high:
-        bad = L.either(bad, L.compare(">=", i, n))
+        bad = L.logical_or(bad, L.compare(">=", i, n))
     _out_of_bounds(ctx, bad, axis)
     if stays and not isinstance(given, L.Lit):
-        ctx.tested[given, n] = i
+        ctx.available_checks[given, n] = i
     return i
 
 
 def _out_of_bounds(ctx: Context, bad: L.Expr, axis: int) -> None:
     """Emit a bounds check, unless bounds checking is off."""
     if ctx.boundscheck:
-        message = f"index out of bounds for axis {axis}{ctx.where()}"
+        message = f"index out of bounds for axis {axis}{ctx.location_suffix()}"
         ctx.emitter.check(bad, "IndexError", message)
 
 
@@ -237,14 +239,14 @@ def _checked(
     tested = Value("int64", v.sizes, v.dims, at, v.reads, v.cost + 1)
     if lazy:
         return tested
-    checked = replace(ctx.copied(tested, "at"), reads=frozenset())
-    ctx.emitter.found[-1][name, n] = [checked]
+    checked = replace(ctx.materialised_copy(tested, "at"), reads=frozenset())
+    ctx.emitter.index_arrays[-1][name, n] = [checked]
     return checked
 
 
 def _available_indices(ctx: Context, key: tuple[str, L.Expr | None]) -> list[Value] | None:
     """The index arrays that are available for an IR array and an axis size, else None."""
-    return next((known[key] for known in ctx.emitter.found if key in known), None)
+    return next((known[key] for known in ctx.emitter.index_arrays if key in known), None)
 
 
 def _check_affine(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
@@ -252,27 +254,27 @@ def _check_affine(ctx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> boo
 
     False if the array is not affine with a start and steps that are constant and not negative.
     """
-    found = integers(ctx.emitter, v)
+    found = affine_integers(ctx.emitter, v)
     if found is None or not isinstance(found.start, L.Lit) or found.start.value < 0:
         return False
     steps = [s.value for s in found.steps if isinstance(s, L.Lit)]
     if len(steps) < v.ndim or not all(0 <= s <= MAX_COEFFICIENT for s in steps):
         return False
-    if found.start.value > CONSTANT:
+    if found.start.value > MAX_CONSTANT:
         return False
     if not ctx.boundscheck:
         return True
-    # A nonempty array of size max(d, 0) has d elements, so `relaxed` is exact here.
+    # A nonempty array of size max(d, 0) has d elements, so `lower_bound` is exact here.
     last = Dim.of(found.start.value)
     for size, step in zip(v.dims, steps, strict=True):
-        last = last + (relaxed(ctx.facts.canonical(size)) - 1) * step
+        last = last + (lower_bound(ctx.facts.canonical(size)) - 1) * step
     if ctx.ranges.nonnegative(ctx.facts.canonical(dim) - 1 - last):
         return True
     bad = L.compare(">=", found.at(tuple(L.sub(s, L.ONE) for s in v.sizes)), n)
     for size, known, step in zip(v.sizes, v.dims, steps, strict=True):
-        if step and not ctx.ranges.moderate(known):
+        if step and not ctx.ranges.is_far_from_overflow(known):
             # The index array has more elements than the axis: the product above may have wrapped.
-            bad = L.either(bad, L.compare(">", size, n))
+            bad = L.logical_or(bad, L.compare(">", size, n))
     for size, known in zip(v.sizes, v.dims, strict=True):
         if not ctx.ranges.nonnegative(known - 1):
             bad = L.Bin("and", L.compare(">", size, L.ZERO), bad, "bool")
@@ -327,7 +329,7 @@ def slice_of(
 
 def _length(ctx: Context, given: list[nodes.Operand | None], dim: Dim) -> Dim:
     """The symbolic length of a slice."""
-    bounds = [None if g is None else ctx.known(g) for g in given]
+    bounds = [None if g is None else ctx.symbolic_value(g) for g in given]
     if any(g is not None and b is None for g, b in zip(given, bounds)):
         return ctx.fresh_dim()
     canonical = ctx.facts.canonical
@@ -344,7 +346,7 @@ def _exact(
     def bound(operand: nodes.Operand | None, default: Dim, e: L.Expr) -> tuple[Dim | None, Any]:
         if operand is None:
             return default, lambda: e
-        value = ctx.known(operand)
+        value = ctx.symbolic_value(operand)
         if value is not None and ranges.nonnegative(-value - 1):
             return dim + value, lambda: L.add(n, ctx.integer(operand))
         return value, lambda: ctx.integer(operand)
@@ -366,17 +368,21 @@ def _exact(
 
 
 def _is_moderate(ctx: Context, operand: nodes.Operand | None) -> bool:
-    """True if a bound is omitted or moderate (see `Ranges.moderate`)."""
-    return operand is None or ctx.ranges.moderate(ctx.known(operand))
+    """True if a bound is omitted or moderate (see `Ranges.is_far_from_overflow`)."""
+    return operand is None or ctx.ranges.is_far_from_overflow(ctx.symbolic_value(operand))
 
 
 def _wrapped(ctx: Context, operand: nodes.Operand, n: L.Expr) -> tuple[L.Expr, bool | None]:
     """A bound with n added if it is negative, and whether it was negative (None: unknown)."""
-    value = ctx.known(operand)
+    value = ctx.symbolic_value(operand)
     i = ctx.integer(operand)
-    if ctx.ranges.exact_if_natural(value) and ctx.ranges.nonnegative(value):
+    if ctx.ranges.exact_if_nonnegative(value) and ctx.ranges.nonnegative(value):
         return i, False
-    if value is not None and ctx.ranges.moderate(value) and ctx.ranges.nonnegative(-value - 1):
+    if (
+        value is not None
+        and ctx.ranges.is_far_from_overflow(value)
+        and ctx.ranges.nonnegative(-value - 1)
+    ):
         return L.add(n, i), True
     return ctx.emitter.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at"), None
 
@@ -400,13 +406,13 @@ def _clipped_stop(ctx: Context, operand: nodes.Operand, n: L.Expr, dim: Dim, nea
     difference then does not wrap.
     """
     i, negative = _wrapped(ctx, operand, n)
-    value = ctx.known(operand)
-    if negative is not False and not (near and ctx.ranges.moderate(value)):
+    value = ctx.symbolic_value(operand)
+    if negative is not False and not (near and ctx.ranges.is_far_from_overflow(value)):
         i = _at_least(ctx, i, L.ZERO)
     if negative is True:
         return i
     if value is not None and ctx.ranges.nonnegative(dim - value):
-        if negative is False or ctx.ranges.moderate(value):
+        if negative is False or ctx.ranges.is_far_from_overflow(value):
             return i
     i = ctx.emitter.let(i, "at")
     return L.select(L.compare("<", i, n), i, n)
@@ -416,9 +422,9 @@ def _clipped_reverse_start(ctx: Context, operand: nodes.Operand, n: L.Expr, dim:
     """The start of a slice with a negative step, clipped to [-1, n - 1]."""
     i, negative = _wrapped(ctx, operand, n)
     if negative is not True:
-        value = ctx.known(operand)
+        value = ctx.symbolic_value(operand)
         inside = value is not None and ctx.ranges.nonnegative(dim - 1 - value)
-        if not inside or not (negative is False or ctx.ranges.moderate(value)):
+        if not inside or not (negative is False or ctx.ranges.is_far_from_overflow(value)):
             i = L.select(L.compare("<", i, n), i, L.sub(n, L.ONE))
     # A start of -1, before the first element, selects nothing.
     return i if negative is False else _at_least(ctx, i, L.lit(-1))
@@ -459,7 +465,7 @@ def _expand_masks(ctx: Context, items: Items, args: Sequence[nodes.Operand]) -> 
         if item[0] == "array":
             operand = args[item[1]]
             assert isinstance(operand, nodes.Var)
-            out.append(("values", ctx.ready(operand), operand.name, lazy))
+            out.append(("values", ctx.evaluated_value(operand), operand.name, lazy))
         elif item[0] == "mask":
             out += [("found", found) for found in _mask_indices(ctx, args[item[1]])]
         else:
@@ -473,10 +479,10 @@ def _mask_indices(ctx: Context, operand: nodes.Operand) -> list[Value]:
     known = _available_indices(ctx, (operand.name, None))
     if known is not None:
         return known
-    mask = ctx.cheap(ctx.ready(operand))
+    mask = ctx.materialise_if_costly(ctx.evaluated_value(operand))
     if mask.ndim == 0:
-        raise ctx.refuse("an index that is a single bool cannot be compiled")
-    found = ctx.emitter.found[-1][operand.name, None] = nonzero(ctx, mask)
+        raise ctx.unsupported("an index that is a single bool cannot be compiled")
+    found = ctx.emitter.index_arrays[-1][operand.name, None] = nonzero(ctx, mask)
     return found
 
 
@@ -498,7 +504,7 @@ def nonzero(ctx: Context, mask: Value) -> list[Value]:
     k = emitter.variable(L.ZERO, "k")
     with emitter.nest(mask.sizes) as index:
         for v, i in zip(found, index, strict=True):
-            put(emitter, v, (k,), i)
+            store_element(emitter, v, (k,), i)
         emitter.add(L.Let(k.name, L.add(k, cast(mask.at(emitter, index), "int64"))))
     return found
 
@@ -512,5 +518,5 @@ def index(ctx: Context, stmt: nodes.Assign) -> Value:
     x = ctx.value(stmt.op.args[0])
     items = stmt.op.attrs["items"]
     if any(i[0] in ("array", "mask") for i in items):
-        x = ctx.cheap(x)
+        x = ctx.materialise_if_costly(x)
     return view(ctx, x, items, stmt.op.args)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from ...ir import nodes
 from ...ir.record import record, replace
 from ..build.context import Context, handles
-from ..build.lazy_array import Emitter, Value, put, scalar_value
+from ..build.lazy_array import Emitter, Value, scalar_value, store_element
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
-from .broadcast import meet, project
+from .broadcast import broadcast_shape, project_index
 
 Sizes = tuple[L.Expr, ...]
 
@@ -78,7 +78,7 @@ def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
     """A matrix function, batched over the leading axes of its operands."""
     routine, op = _ROUTINES[stmt.op.name], stmt.op
     dtype = stmt.target.type.dtype
-    operands = [ctx.ready(a) for a in op.args]
+    operands = [ctx.evaluated_value(a) for a in op.args]
     reads = frozenset().union(*(v.reads for v in operands))
     is_integer = not nodes.is_float(stmt.target.type)
     values = [
@@ -91,13 +91,13 @@ def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
         replace(v, sizes=v.sizes[: v.ndim - rank], dims=v.dims[: v.ndim - rank])
         for v, rank in zip(values, ranks)
     ]
-    batch, dims = meet(ctx.emitter, ctx.facts, heads, ctx.where())
+    batch, dims = broadcast_shape(ctx.emitter, ctx.facts, heads, ctx.location_suffix())
     sizes = tuple(ctx.emitter.let(s, "n") for s in routine.result(*cores))
     flags = tuple(L.lit(op.attrs[f], _flag_dtype(op.attrs[f])) for f in routine.flags)
 
-    def parts(index: L.Index) -> list[L.Expr | L.Part]:
+    def parts(index: L.Index) -> list[L.Expr | L.Subview]:
         return [
-            _sub_buffer(v, project(ctx.facts, head, batch, dims, index))
+            _sub_buffer(v, project_index(ctx.facts, head, batch, dims, index))
             if core
             else v.at(ctx.emitter, ())
             for v, head, core in zip(values, heads, routine.cores)
@@ -115,7 +115,7 @@ def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
 @handles("tril", "triu")
 def triangle(ctx: Context, stmt: nodes.Assign) -> Value:
     """`np.tril` and `np.triu`, as virtual values."""
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     k, sign = L.lit(stmt.op.attrs["k"]), "<=" if stmt.op.name == "tril" else ">="
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
@@ -135,19 +135,19 @@ def _in_memory(ctx: Context, v: Value, dtype: str) -> Value:
     if v.is_buffer and v.dtype == dtype:
         return v
     at = v.at
-    return ctx.copied(
+    return ctx.materialised_copy(
         replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
     )
 
 
-def _sub_buffer(v: Value, index: L.Index) -> L.Part:
+def _sub_buffer(v: Value, index: L.Index) -> L.Subview:
     """The sub-buffer of `v` at a batch index."""
     assert v.memory is not None
-    return L.Part(v.memory.name, index)
+    return L.Subview(v.memory.name, index)
 
 
 def _emit_call(
-    ctx: Context, name: str, args: tuple[L.Expr | L.Part, ...], failure: tuple[str, ...]
+    ctx: Context, name: str, args: tuple[L.Expr | L.Subview, ...], failure: tuple[str, ...]
 ) -> None:
     """Emit the call of a routine, and the check of its status if it can fail."""
     function = f"rt.linalg.{name}"
@@ -160,7 +160,7 @@ def _emit_call(
         message: list[str | None] = [failure[0]]
         for text in failure[1:]:
             message += [None, text]
-        site = ctx.failures.site("LinAlgError", (*message, ctx.where()))
+        site = ctx.failures.site("LinAlgError", (*message, ctx.location_suffix()))
         values = (L.sub(status, L.ONE),) * (len(failure) - 1)
         ctx.emitter.add(L.Fail("LinAlgError", "", site, values))
 
@@ -170,7 +170,7 @@ def _scalar_results(
     stmt: nodes.Assign,
     batch: Sizes,
     reads: frozenset[str],
-    args: Callable[[L.Index], tuple[L.Expr | L.Part, ...]],
+    args: Callable[[L.Index], tuple[L.Expr | L.Subview, ...]],
 ) -> Value:
     """The results of a routine that returns a scalar, one for each matrix of the batch."""
     dtype = stmt.target.type.dtype
@@ -184,5 +184,5 @@ def _scalar_results(
         return scalar_value(call(()))
     dest = ctx.dest(stmt.target, reads, batch)
     with ctx.emitter.nest(batch) as index:
-        put(ctx.emitter, dest, index, call(index))
+        store_element(ctx.emitter, dest, index, call(index))
     return dest

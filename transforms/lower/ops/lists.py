@@ -98,7 +98,7 @@ def _put_array(ctx: Context, p: Parts, begin: L.Expr, v: Value) -> None:
 
 def _reserve(emitter: Emitter, name: str, used: L.Expr, more: L.Expr) -> None:
     """Ensure capacity for `more` elements after the first `used`; may reallocate the buffer."""
-    emitter.add(L.CallBuffers((name,), "rt.reserve", (L.Part(name), used, more)))
+    emitter.add(L.CallBuffers((name,), "rt.reserve", (L.Subview(name), used, more)))
 
 
 def _flat(begin: L.Expr, sizes: tuple[L.Expr, ...], index: L.Index) -> L.Expr:
@@ -153,14 +153,14 @@ def _position(ctx: Context, operand: nodes.Operand, count: L.Expr) -> L.Expr:
     """A list index, wrapped if negative and bounds-checked."""
     emitter = ctx.emitter
     i = ctx.integer(operand)
-    low = ctx.ranges.nonnegative(ctx.known(operand))
+    low = ctx.ranges.nonnegative(ctx.symbolic_value(operand))
     if not low:
         i = emitter.let(L.select(L.compare("<", i, L.ZERO), L.add(i, count), i), "at")
     if ctx.boundscheck:
         bad = L.compare(">=", i, count)
         if not low:
-            bad = L.either(L.compare("<", i, L.ZERO), bad)
-        emitter.check(bad, "IndexError", "list index out of range" + ctx.where())
+            bad = L.logical_or(L.compare("<", i, L.ZERO), bad)
+        emitter.check(bad, "IndexError", "list index out of range" + ctx.location_suffix())
     return i
 
 
@@ -175,14 +175,14 @@ def set_item(ctx: Context, stmt: nodes.Store) -> None:
     args = (stmt.array, stmt.value, *stmt.operands)
     ((kind, items), *rest) = stmt.path
     if kind != "index" or len(items) != 1 or items[0][0] != "int" or rest or stmt.add:
-        raise ctx.refuse("this write into a list cannot be compiled")
-    v = ctx.ready(stmt.value)
+        raise ctx.unsupported("this write into a list cannot be compiled")
+    v = ctx.evaluated_value(stmt.value)
     i = _position(ctx, args[items[0][1]], p.count)
     if p.rank is None:
         emitter.add(L.Store(p.data, (i,), cast(v.at(emitter, ()), p.elem.dtype)))
         return
     if stmt.array.name in v.reads:
-        v = ctx.copied(v)
+        v = ctx.materialised_copy(v)
     old = _element(ctx, stmt.array, p, i)
     begin = emitter.variable(L.Load(p.begins, (i,), "int64"), "at")
     same = L.compare("==", emitter.let(L.product(old.sizes)), emitter.let(L.product(v.sizes), "n"))
@@ -214,7 +214,9 @@ def length(ctx: Context, stmt: nodes.Assign) -> Value:
     """`len(l)`"""
     (items,) = stmt.op.args
     assert isinstance(items, nodes.Var)
-    ctx.ranges.learn(ctx.known(stmt.target), ctx.fresh_dim())  # a size, so not negative
+    ctx.ranges.define_symbol(
+        ctx.symbolic_value(stmt.target), ctx.fresh_dim()
+    )  # a size, so not negative
     return scalar_value(parts_of(ctx, items).count, {items.name})
 
 
@@ -254,7 +256,7 @@ def stacked(ctx: Context, items: nodes.Var, dims: tuple[Dim, ...]) -> Value:
                 size = L.Select(here, sizes[k], size, "int64")
             wrong = L.compare("!=", L.Load(p.sizes, (j,), "int64"), size)
             message = "setting an array element with a sequence: the shapes differ"
-            emitter.check(wrong, "ValueError", message + ctx.where())
+            emitter.check(wrong, "ValueError", message + ctx.location_suffix())
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         begin = L.Load(p.begins, index[:1], "int64")
@@ -267,7 +269,7 @@ def stacked(ctx: Context, items: nodes.Var, dims: tuple[Dim, ...]) -> Value:
 def unstack(ctx: Context, stmt: nodes.Assign) -> Value:
     """The list of the rows of an array."""
     emitter = ctx.emitter
-    x = ctx.cheap(ctx.value(stmt.op.args[0]))
+    x = ctx.materialise_if_costly(ctx.value(stmt.op.args[0]))
     p = parts_of(ctx, stmt.target)
     n, rest = x.sizes[0], x.sizes[1:]
     size = emitter.let(L.product(rest), "n")

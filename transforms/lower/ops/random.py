@@ -15,7 +15,7 @@ from ..loop_ir.conversions import cast
 
 def draw(ctx: Context, stmt: nodes.Draw) -> None:
     """Lower a random draw."""
-    args: list[L.Expr | L.Part] = []
+    args: list[L.Expr | L.Subview] = []
     if stmt.rng is not None:
         assert isinstance(stmt.rng, nodes.Var)
         args.append(L.Name(ctx.python_name(stmt.rng), "rng"))
@@ -26,7 +26,7 @@ def draw(ctx: Context, stmt: nodes.Draw) -> None:
     (target,) = stmt.targets
     legacy = "" if stmt.rng is not None else "legacy_"
     name = ctx.python_name(target)
-    ctx.forget(name)
+    ctx.invalidate_variable(name)
     ctx.env.pop(target.name, None)
     if stmt.size is None:
         function = f"rt.draws.{legacy}one_{stmt.method}"
@@ -36,10 +36,10 @@ def draw(ctx: Context, stmt: nodes.Draw) -> None:
     sizes = tuple(ctx.integer(s) for s in stmt.size)
     out = ctx.allocate(name, target.type.dtype, sizes, target.type.shape)
     function = f"rt.draws.{legacy}fill_{stmt.method}"
-    ctx.emitter.add(L.Call(function, (*args, out.whole(), *params)))
+    ctx.emitter.add(L.Call(function, (*args, out.as_argument(), *params)))
 
 
-def _generator(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) -> None:
+def _generator(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Subview]) -> None:
     """Create or seed a generator."""
     function = f"rt.draws.{stmt.method}"
     if not stmt.targets:
@@ -49,8 +49,8 @@ def _generator(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) ->
     ctx.emitter.add(L.CallBuffers(names, function, tuple(params)))
 
 
-def _argument(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
+def _argument(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Subview:
     """An argument of a call of the runtime: a materialised array, or a scalar."""
     if operand.type.ndim:
-        return ctx.materialise(ctx.value(operand)).whole()
+        return ctx.materialise(ctx.value(operand)).as_argument()
     return cast(ctx.scalar(operand), operand.type.dtype)

@@ -12,11 +12,11 @@ from ...ir import nodes
 from ...ir.record import record, replace
 from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles
-from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
+from ..build.lazy_array import Emitter, Value, fill, scalar_value, store_element
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast, kind
-from .broadcast import is_one, project
-from .scalar_ops import larger
+from .broadcast import is_one, project_index
+from .scalar_ops import minmax_select
 
 Step = Callable[[Emitter, L.Expr, L.Expr], L.Expr]
 
@@ -49,7 +49,9 @@ def _fold(op: str, result: str, scalar: bool) -> Fold:
     if op in ("max", "min"):
         sign = ">" if op == "max" else "<"
         return Fold(
-            lambda emitter, acc, e: larger(sign, emitter.let(cast(e, result)), acc), None, result
+            lambda emitter, acc, e: minmax_select(sign, emitter.let(cast(e, result)), acc),
+            None,
+            result,
         )
     # A long float32 sum in one accumulator would lose precision that NumPy's pairwise sum keeps.
     dtype = "float64" if result == "float32" and scalar else result
@@ -70,7 +72,7 @@ def fold(ctx: Context, stmt: nodes.Assign) -> Value:
 
 def _operand(ctx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], bool]:
     """The operand of a reduction, the reduced axes (not negative), and `keepdims`."""
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
     if axis is None:
         axes = tuple(range(x.ndim))
@@ -116,7 +118,7 @@ def _reduce(
         with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
             acc = _accumulate(emitter, f, x, axes, at)
-            put(emitter, dest, dest_index(at), cast(finish(acc), result))
+            store_element(emitter, dest, dest_index(at), cast(finish(acc), result))
         return dest
     # The contiguous axis is kept: iterate in memory order and accumulate in the result array.
     f = _fold(op, result, False)
@@ -125,7 +127,7 @@ def _reduce(
         with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
             e = first.at(emitter, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
-            put(emitter, dest, dest_index(at), cast(e, result))
+            store_element(emitter, dest, dest_index(at), cast(e, result))
     else:
         start = f.start
         fill(emitter, dest, lambda index: start)
@@ -134,12 +136,12 @@ def _reduce(
         here = dest.at(emitter, dest_index(at))
         element = x.at(emitter, index)
         if op == "sum":
-            put(emitter, dest, dest_index(at), cast(element, result), add=True)
+            store_element(emitter, dest, dest_index(at), cast(element, result), add=True)
         else:
-            put(emitter, dest, dest_index(at), f.step(emitter, here, element))
+            store_element(emitter, dest, dest_index(at), f.step(emitter, here, element))
     if finish(L.ZERO) != L.ZERO:
         with emitter.nest(dest.sizes) as index:
-            put(emitter, dest, index, cast(finish(dest.at(emitter, index)), result))
+            store_element(emitter, dest, index, cast(finish(dest.at(emitter, index)), result))
     return dest
 
 
@@ -189,14 +191,14 @@ def _refuse_empty(ctx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -
     empty: L.Expr = L.lit(False, "bool")
     for n, d in zip(sizes, dims, strict=True):
         if not ctx.ranges.nonnegative(d - 1):
-            empty = L.either(empty, L.compare("==", n, L.ZERO))
+            empty = L.logical_or(empty, L.compare("==", n, L.ZERO))
     if op in _WITHOUT_IDENTITY:
         message = (
             f"zero-size array to reduction operation {_WITHOUT_IDENTITY[op]} which has no identity"
         )
     else:
         message = f"attempt to get {op} of an empty sequence"
-    ctx.emitter.check(empty, "ValueError", message + ctx.where())
+    ctx.emitter.check(empty, "ValueError", message + ctx.location_suffix())
 
 
 # ---------------------------------------------------------------- moments
@@ -233,7 +235,7 @@ def var(ctx: Context, stmt: nodes.Assign) -> Value:
     """The variance or standard deviation in two passes: the mean, then the squared deviations."""
     emitter, target = ctx.emitter, stmt.target
     x, axes, keepdims = _operand(ctx, stmt)
-    x = ctx.cheap(x)
+    x = ctx.materialise_if_costly(x)
     n = _count(ctx, x, axes)
     ddof = stmt.op.attrs.get("ddof", 0)
     rest = emitter.let(L.sub(n, _ddof(ddof)), "n")
@@ -263,7 +265,7 @@ def var(ctx: Context, stmt: nodes.Assign) -> Value:
     with emitter.nest([x.sizes[k] for k in kept]) as outer:
         at = dict(zip(kept, outer, strict=True))
         index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
-        put(emitter, dest, index, cast(moment(at), result))
+        store_element(emitter, dest, index, cast(moment(at), result))
     return dest
 
 
@@ -315,7 +317,7 @@ def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
     with emitter.nest([x.sizes[k] for k in kept]) as outer:
         at = dict(zip(kept, outer, strict=True))
         index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
-        put(emitter, dest, index, position(at))
+        store_element(emitter, dest, index, position(at))
     return dest
 
 
@@ -326,7 +328,7 @@ def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
 def scan(ctx: Context, stmt: nodes.Assign) -> Value:
     """A cumulative sum or product along an axis, or over the flattened array."""
     emitter, target = ctx.emitter, stmt.target
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
     if isinstance(axis, tuple):
         (axis,) = axis
@@ -349,7 +351,7 @@ def scan(ctx: Context, stmt: nodes.Assign) -> Value:
             index = tuple(here[k] for k in range(x.ndim))
             e = cast(x.at(emitter, index), dtype)
             emitter.add(L.Let(acc.name, L.Bin(sign, acc, e, dtype)))
-            put(emitter, dest, index if count is None else (count,), cast(acc, result))
+            store_element(emitter, dest, index if count is None else (count,), cast(acc, result))
             if count is not None:
                 emitter.add(L.Let(count.name, L.add(count, L.ONE)))
     return dest
@@ -362,7 +364,7 @@ def scan(ctx: Context, stmt: nodes.Assign) -> Value:
 def unbroadcast(ctx: Context, stmt: nodes.Assign) -> Value:
     """Sum g to the shape of `like`: the transpose of broadcasting."""
     emitter, target = ctx.emitter, stmt.target
-    g, like = ctx.ready(stmt.op.args[0]), ctx.ready(stmt.op.args[1])
+    g, like = ctx.evaluated_value(stmt.op.args[0]), ctx.evaluated_value(stmt.op.args[1])
     lead = g.ndim - like.ndim
     if isinstance(target.type, nodes.Scalar):
         return _reduce(ctx, "sum", target, g, tuple(range(g.ndim)), False)
@@ -381,6 +383,6 @@ def unbroadcast(ctx: Context, stmt: nodes.Assign) -> Value:
     dest = replace(ctx.dest(target, reads, like.sizes), dims=like.dims)
     fill(emitter, dest, lambda index: L.Lit(0, dest.dtype))
     with emitter.nest(g.sizes) as index:
-        dest_index = project(ctx.facts, dest, g.sizes, g.dims, index)
-        put(emitter, dest, dest_index, cast(g.at(emitter, index), dest.dtype), add=True)
+        dest_index = project_index(ctx.facts, dest, g.sizes, g.dims, index)
+        store_element(emitter, dest, dest_index, cast(g.at(emitter, index), dest.dtype), add=True)
     return dest

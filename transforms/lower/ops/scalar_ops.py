@@ -15,8 +15,8 @@ from typing import Any
 from ...ir.errors import UnsupportedError
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from ..loop_ir.conversions import _literal, cast, fit, kind
-from .bit_shift import shifted
+from ..loop_ir.conversions import _literal, cast, kind, wrap_to_dtype
+from .bit_shift import guarded_shift
 
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/"}
 _BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
@@ -97,15 +97,15 @@ def element(
         if compute == "bool":
             logic = {"&": "and", "|": "or", "^": "!="}[_BITS[op]]
             return L.Bin(logic, xs[0], xs[1], "bool")
-        return fit(L.Bin(_BITS[op], xs[0], xs[1], compute), compute)
+        return wrap_to_dtype(L.Bin(_BITS[op], xs[0], xs[1], compute), compute)
     if op in _SHIFTS:
         wide = "uint64" if kind(compute) == "u" else "int64"
         x, by = (cast(a, wide) for a in xs)
-        return cast(shifted(emitter, _SHIFTS[op], x, by), compute)
+        return cast(guarded_shift(emitter, _SHIFTS[op], x, by), compute)
     if op in ("floor_divide", "remainder", "mod") and kind(compute) == "i":
         sign = "//" if op == "floor_divide" else "%"
         if isinstance(xs[1], L.Lit) and xs[1].value > 0:
-            return fit(L.Bin(sign, xs[0], xs[1], compute), compute)
+            return wrap_to_dtype(L.Bin(sign, xs[0], xs[1], compute), compute)
     if op in _ROUNDING and kind(compute) in "iub":
         return xs[0]
     if op == "sign" and kind(compute) == "u":
@@ -124,7 +124,7 @@ def _call(function: str, xs: list[L.Expr], result: str) -> L.Expr:
     call = L.Apply(function, tuple(xs), result)
     if function.startswith("rt.") and result == "float32":
         return L.Cast(call, result)
-    return fit(call, result)
+    return wrap_to_dtype(call, result)
 
 
 def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
@@ -139,7 +139,7 @@ def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
             return L.sub(x, y)
         if sign == "*":
             return L.mul(x, y)
-    return fit(L.Bin(sign, x, y, dtype), dtype)
+    return wrap_to_dtype(L.Bin(sign, x, y, dtype), dtype)
 
 
 def _mixes_signedness(args: list[L.Expr]) -> bool:
@@ -175,18 +175,18 @@ def _negative(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
         return L.Lit(_literal(-x.value, compute), compute)
-    return fit(L.Un("-", x, compute), compute)
+    return wrap_to_dtype(L.Un("-", x, compute), compute)
 
 
 def _absolute(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     """abs(x); x itself for unsigned integers and bools."""
     x = cast(args[0], compute)
-    return x if kind(compute) in "ub" else fit(L.Apply("abs", (x,), result), result)
+    return x if kind(compute) in "ub" else wrap_to_dtype(L.Apply("abs", (x,), result), result)
 
 
 def _square(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = emitter.let(cast(args[0], compute))
-    return fit(L.Bin("*", x, x, compute), compute)
+    return wrap_to_dtype(L.Bin("*", x, x, compute), compute)
 
 
 def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
@@ -194,7 +194,7 @@ def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
         x = emitter.let(cast(x, compute))
-        return fit(_repeated_product(x, int(n.value.real), compute), compute)
+        return wrap_to_dtype(_repeated_product(x, int(n.value.real), compute), compute)
     x, n = cast(x, compute), cast(n, compute)
     if kind(compute) == "f" and isinstance(n, L.Lit) and _is_cheap_power(n.value):
         return _cheap_power(emitter, emitter.let(x), float(n.value), compute)
@@ -207,7 +207,7 @@ def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L
     if not isinstance(n, L.Size):
         negative = "Integers to negative integer powers are not allowed."
         emitter.check(L.compare("<", n, L.Lit(0, compute)), "ValueError", negative)
-    return fit(L.Apply("rt.natural_power", (x, n), compute), compute)
+    return wrap_to_dtype(L.Apply("rt.natural_power", (x, n), compute), compute)
 
 
 def _repeated_product(x: L.Expr, n: int, dtype: str) -> L.Expr:
@@ -282,12 +282,12 @@ def _extreme(sign: str) -> Callable[..., L.Expr]:
 
     def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         x, y = (emitter.let(cast(a, compute)) for a in args)
-        return larger(sign, x, y)
+        return minmax_select(sign, x, y)
 
     return of
 
 
-def larger(sign: str, x: L.Expr, y: L.Expr) -> L.Expr:
+def minmax_select(sign: str, x: L.Expr, y: L.Expr) -> L.Expr:
     """x if `x sign y` else y; NaN propagates, as in NumPy's maximum and minimum."""
     take = L.Bin(sign, x, y, "bool")
     if kind(x.dtype) == "f" and not isinstance(x, L.Lit):
@@ -339,7 +339,7 @@ def _invert(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> 
     """~x; for bools the logical negation."""
     if compute == "bool":
         return _not(emitter, args, compute, result)
-    return fit(L.Un("~", cast(args[0], compute), compute), compute)
+    return wrap_to_dtype(L.Un("~", cast(args[0], compute), compute), compute)
 
 
 _SPECIAL: dict[str, Callable[..., L.Expr]] = {

@@ -28,7 +28,7 @@ def _buffers(ctx: Context, stack: nodes.Var) -> list[_Buffer]:
     inner = stack.type.elem
     assert isinstance(inner, nodes.ListOf)
     if isinstance(inner.elem, nodes.ListOf):
-        raise ctx.refuse("lists of lists of lists cannot be compiled")
+        raise ctx.unsupported("lists of lists of lists cannot be compiled")
     roles = [("data", inner.dtype)]
     if isinstance(inner.elem, nodes.Array):
         roles += [("begins", "int64"), ("sizes", "int64")]
@@ -50,7 +50,7 @@ def _nested(stack: nodes.Operand) -> bool:
 
 
 @handles("list_new")
-def start(ctx: Context, stmt: nodes.Assign) -> Value:
+def new_stack(ctx: Context, stmt: nodes.Assign) -> Value:
     """Create an empty list or stack."""
     if _nested(stmt.target):
         for b in _buffers(ctx, stmt.target):
@@ -63,7 +63,7 @@ def start(ctx: Context, stmt: nodes.Assign) -> Value:
 def push_statement(ctx: Context, stmt: nodes.Push) -> None:
     """Lower a push."""
     if not _nested(stmt.stack):
-        push(ctx, stmt.stack, ctx.ready(stmt.value))
+        push(ctx, stmt.stack, ctx.evaluated_value(stmt.value))
         return
     p = parts_of(ctx, stmt.value)
     lengths: dict[str, L.Expr] = {"data": p.count if p.rank is None else p.used}

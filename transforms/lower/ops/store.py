@@ -15,16 +15,16 @@ from ..build.context import Context
 from ..build.lazy_array import Value, fill
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
-from .broadcast import project, same_shape
-from .view import follow
+from .broadcast import project_index, same_shape
+from .view import follow_path
 
 
 def store(ctx: Context, stmt: nodes.Store) -> None:
     """Lower `x[path] = v` or `x[path] += v`."""
     base = ctx.value(stmt.array)
     assert base.memory is not None and stmt.array.name not in ctx.env, stmt.array
-    v = ctx.ready(stmt.value)
-    region = follow(ctx, base, stmt.path, _path_operands(stmt))
+    v = ctx.evaluated_value(stmt.value)
+    region = follow_path(ctx, base, stmt.path, _path_operands(stmt))
     if v.add_into is not None:
         if same_shape(ctx.facts, v, region.sizes, region.dims):
             v.add_into(region)
@@ -32,16 +32,16 @@ def store(ctx: Context, stmt: nodes.Store) -> None:
         v = _materialised(ctx, v, v.add_into)
     v = _without_leading_ones(v, region)
     if not same_shape(ctx.facts, v, region.sizes, region.dims):
-        v = ctx.cheap(v)
+        v = ctx.materialise_if_costly(v)
     fancy = any(
         item[0] in ("array", "mask") for step in stmt.path if step[0] == "index" for item in step[1]
     )
     if _may_read(ctx, v, base) and (fancy or _reads_alias(ctx, v, stmt)):
-        v = ctx.copied(v)
+        v = ctx.materialised_copy(v)
     mark = len(ctx.emitter.out)
     if not _write(ctx, region, v, base, stmt.add):
         del ctx.emitter.out[mark:]
-        _write(ctx, region, ctx.copied(v), base, stmt.add)
+        _write(ctx, region, ctx.materialised_copy(v), base, stmt.add)
 
 
 def _path_operands(stmt: nodes.Store) -> tuple[nodes.Operand, ...]:
@@ -77,7 +77,7 @@ def _without_leading_ones(v: Value, region: Value) -> Value:
 
 def _may_read(ctx: Context, v: Value, base: Value) -> bool:
     """True if computing `v` may read the memory of `base`."""
-    return any(ctx.usage.sharing.get(name, {name}) & v.reads for name in base.reads)
+    return any(ctx.usage.aliases.get(name, {name}) & v.reads for name in base.reads)
 
 
 def _reads_alias(ctx: Context, v: Value, stmt: nodes.Store) -> bool:
@@ -87,7 +87,7 @@ def _reads_alias(ctx: Context, v: Value, stmt: nodes.Store) -> bool:
     would change its value.
     """
     name = stmt.array.name
-    others = (ctx.usage.sharing.get(name, {name}) - {name}) & v.reads
+    others = (ctx.usage.aliases.get(name, {name}) - {name}) & v.reads
     return bool(others) and not others <= ctx.element_reads.alive_after(*ctx.at)
 
 
@@ -100,7 +100,7 @@ def _write(ctx: Context, region: Value, v: Value, base: Value, add: bool) -> boo
     with emitter.nest(sizes) as index:
         load = region.at(emitter, index)
         assert isinstance(load, L.Load)
-        e = v.at(emitter, project(ctx.facts, v, region.sizes, region.dims, index))
+        e = v.at(emitter, project_index(ctx.facts, v, region.sizes, region.dims, index))
         emitter.add(L.Store(load.buffer, load.index, cast(e, base.dtype), add))
     if not region.sizes:
         # A single element: the value is computed completely before it is written.

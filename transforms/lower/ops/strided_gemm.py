@@ -16,11 +16,11 @@ import math
 from contextlib import AbstractContextManager
 
 from ...ir.record import record, replace
-from ..build.affine_array import Affine, affine, element
+from ..build.affine_array import Affine, as_affine, symbolic_element
 from ..build.context import Context
-from ..build.lazy_array import Value, fill, put
+from ..build.lazy_array import Value, fill, store_element
 from ..loop_ir import nodes as L
-from .view import joined, transpose
+from .view import collapse_axes, transpose
 
 # Maximum length of a sum of products that is read in place although BLAS could read the operand:
 # BLAS is inefficient for such short sums.
@@ -50,20 +50,20 @@ class ViewAccess:
         return L.is_lit(first.steps[axis], 1) and all(L.is_lit(s, 0) for s in others)
 
 
-def places(ctx: Context, v: Value) -> ViewAccess | None:
+def view_access(ctx: Context, v: Value) -> ViewAccess | None:
     """The access function of `v`; None unless it is an affine view of a contiguous buffer."""
-    found = element(ctx.emitter, v)
+    found = symbolic_element(ctx.emitter, v)
     if found is None:
         return None
     load, names = found
     if not isinstance(load, L.Load) or not ctx.is_contiguous(load.buffer):
         return None
-    axes = [affine(i, names) for i in load.index]
+    axes = [as_affine(i, names) for i in load.index]
     known = tuple(a for a in axes if a is not None)
     return ViewAccess(load.buffer, known) if known and len(known) == len(axes) else None
 
 
-def gains(ctx: Context, view: Value, right: Value, k: int, dtype: str) -> bool:
+def is_profitable(ctx: Context, view: Value, right: Value, k: int, dtype: str) -> bool:
     """True if reading `view`, whose last `k` axes are summed over, in place is profitable.
 
     That is so if it would have to be copied otherwise, or if the sums are short.
@@ -130,13 +130,15 @@ class _Product:
             for name, axes in (("rows", range(m)), ("columns", range(m, m + k)))
         ]
         right = ctx.materialise(right)
-        self.right = joined(ctx, right, (1, k - 1, n) if self.by_sums else (k, n))
+        self.right = collapse_axes(ctx, right, (1, k - 1, n) if self.by_sums else (k, n))
 
     def write(self, dest: Value, add: bool) -> None:
         """Write the product to an array in memory, or add it."""
         if self.by_sums and not add:
             fill(self.ctx.emitter, dest, lambda index: L.Lit(0, dest.dtype))
-        c = joined(self.ctx, dest, (1, self.m - 1, self.n) if self.by_rows else (self.m, self.n))
+        c = collapse_axes(
+            self.ctx, dest, (1, self.m - 1, self.n) if self.by_rows else (self.m, self.n)
+        )
         with self._outer_loop() as index:
             self._call(index, c, index if self.by_rows else (), add or self.by_sums)
 
@@ -147,7 +149,7 @@ class _Product:
         part = ctx.allocate(
             emitter.new_name("t"), dest.dtype, dest.sizes[first:], dest.dims[first:]
         )
-        c = joined(ctx, part, (self.m - first, self.n))
+        c = collapse_axes(ctx, part, (self.m - first, self.n))
         if self.by_sums:
             fill(emitter, part, lambda index: L.Lit(0, dest.dtype))
         with self._outer_loop() as index:
@@ -160,7 +162,9 @@ class _Product:
     def _add(self, part: Value, dest: Value, lead: L.Index) -> None:
         """Add `part` to the sub-array of `dest` at the leading index `lead`."""
         with self.ctx.emitter.nest(part.sizes) as index:
-            put(self.ctx.emitter, dest, (*lead, *index), part.at(self.ctx.emitter, index), add=True)
+            store_element(
+                self.ctx.emitter, dest, (*lead, *index), part.at(self.ctx.emitter, index), add=True
+            )
 
     def _outer_loop(self) -> AbstractContextManager[L.Index]:
         """The loop around the product; yields its index, () if there is no loop."""
@@ -170,12 +174,12 @@ class _Product:
         """Emit the call of the runtime for one iteration of the loop."""
         assert self.right.memory is not None and c.memory is not None
         start = self.where.axes[0].start
-        a = L.Part(self.where.buffer, tuple(L.add(i, start) for i in index))
-        b = L.Part(self.right.memory.name, index if self.by_sums else ())
-        out = L.Part(c.memory.name, dest_index)
+        a = L.Subview(self.where.buffer, tuple(L.add(i, start) for i in index))
+        b = L.Subview(self.right.memory.name, index if self.by_sums else ())
+        out = L.Subview(c.memory.name, dest_index)
         self.ctx.emitter.add(L.Call("rt.gemm_at", (a, *self.tables, b, L.lit(add, "bool"), out)))
 
-    def _table(self, name: str, axes: list[int]) -> L.Part:
+    def _table(self, name: str, axes: list[int]) -> L.Subview:
         """The offset table over the row axes, or over the column axes, in C order.
 
         The constant offset that all elements share belongs to the row table.
@@ -196,8 +200,8 @@ class _Product:
             flat: L.Expr = L.ZERO
             for i, size in zip(index, sizes, strict=True):
                 flat = L.add(L.mul(flat, size), i)
-            put(emitter, table, (flat,), offset)
-        return table.whole()
+            store_element(emitter, table, (flat,), offset)
+        return table.as_argument()
 
 
 def _reordered(a: Affine, m: int, order: list[int]) -> Affine:

@@ -15,9 +15,9 @@ from ...ir import nodes
 from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
 from ..build.lazy_array import Emitter, Memory, Value, buffer_value, scalar_value
-from ..build.symbolic_range import CONSTANT
+from ..build.symbolic_range import MAX_CONSTANT
 from ..loop_ir import nodes as L
-from .broadcast import same_shape, spread
+from .broadcast import broadcast_value, same_shape
 from .indexing import view
 
 
@@ -134,18 +134,18 @@ def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8)
 
 
-def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
+def collapse_axes(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
     """`v` with adjacent axes collapsed: `groups[k]` axes become axis k."""
     if all(g == 1 for g in groups):
         return v
     *batch, m, n = groups
     b = len(batch)
     back = (*range(b), *range(b + m, b + m + n), *range(b, b + m))
-    if v.memory is not None and v.memory.contiguous and not v.memory.straight:
+    if v.memory is not None and v.memory.contiguous and not v.memory.is_unpermuted:
         straight = transpose(v, back)
         if straight.is_buffer:
             # The matrix is transposed in memory, which gemm can read.
-            return transpose(joined(ctx, straight, (*batch, n, m)), (*range(b), b + 1, b))
+            return transpose(collapse_axes(ctx, straight, (*batch, n, m)), (*range(b), b + 1, b))
     sizes: list[L.Expr] = []
     dims: list[Dim] = []
     at = 0
@@ -165,7 +165,9 @@ def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
 # ---------------------------------------------------------------- access paths of updates
 
 
-def follow(ctx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Operand]) -> Value:
+def follow_path(
+    ctx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Operand]
+) -> Value:
     """The region of x that an update's access path selects."""
     for step in path:
         kind, what = step[0], step[1]
@@ -179,10 +181,10 @@ def follow(ctx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Ope
             x = squeeze(x, tuple(what))
         elif kind == "reshape":
             sizes = ctx.shape([args[p] for p in what])
-            dims = tuple(ctx.known(args[p]) or ctx.fresh_dim() for p in what)
+            dims = tuple(ctx.symbolic_value(args[p]) or ctx.fresh_dim() for p in what)
             x = reshape(ctx, x, sizes, dims, into=True)
         else:
-            raise ctx.refuse(f"a write through {kind} cannot be compiled")
+            raise ctx.unsupported(f"a write through {kind} cannot be compiled")
     return x
 
 
@@ -198,7 +200,7 @@ def _transpose(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("expand_dims")
 def _expand_dims(ctx: Context, stmt: nodes.Assign) -> Value:
-    return expand_dims(ctx.ready(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
+    return expand_dims(ctx.evaluated_value(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
 
 
 @handles("squeeze")
@@ -212,11 +214,11 @@ def _roll(ctx: Context, stmt: nodes.Assign) -> Value:
 
     `lower/loops/split_wraparound.py` splits loops over it at the wraparound.
     """
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     axis = stmt.op.attrs["axis"]
     shift: L.Expr = L.lit(stmt.op.attrs["shift"])
     size = ctx.emitter.let(x.sizes[axis], "n")
-    if abs(stmt.op.attrs["shift"]) > CONSTANT:
+    if abs(stmt.op.attrs["shift"]) > MAX_CONSTANT:
         shift = ctx.emitter.let(L.Apply("rt.remainder", (shift, size), "int64"), "at")
 
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
@@ -228,14 +230,14 @@ def _roll(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("reshape")
 def _reshape(ctx: Context, stmt: nodes.Assign) -> Value:
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     sizes = ctx.shape(stmt.op.args[1:])
     return reshape(ctx, x, sizes, shape_of(stmt.target))
 
 
 @handles("broadcast_to")
 def _broadcast_to(ctx: Context, stmt: nodes.Assign) -> Value:
-    x = ctx.ready(stmt.op.args[0])
+    x = ctx.evaluated_value(stmt.op.args[0])
     sizes = ctx.shape(stmt.op.args[1:])
     reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     dims = shape_of(stmt.target)
@@ -244,15 +246,15 @@ def _broadcast_to(ctx: Context, stmt: nodes.Assign) -> Value:
 
 @handles("broadcast_like")
 def _broadcast_like(ctx: Context, stmt: nodes.Assign) -> Value:
-    x, like = (ctx.ready(a) for a in stmt.op.args)
+    x, like = (ctx.evaluated_value(a) for a in stmt.op.args)
     return replace(_spread(ctx, x, like.sizes, like.dims), reads=x.reads | like.reads)
 
 
 def _spread(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
     """x broadcast to a shape; materialised first if elements would be computed repeatedly."""
     if not same_shape(ctx.facts, x, sizes, dims):
-        x = ctx.cheap(x)
-    return spread(ctx.facts, x, sizes, dims)
+        x = ctx.materialise_if_costly(x)
+    return broadcast_value(ctx.facts, x, sizes, dims)
 
 
 @handles("shape")

@@ -117,7 +117,7 @@ def _split_live_range(block: list[L.Stmt], position: int, new_name: Callable[[st
     end = next(
         (k for k in range(position + 1, len(block)) if let.name in _bound_in(block[k])), None
     )
-    if end is None or not isinstance(block[end], L.Let) or L.leaves(block[position:end]):
+    if end is None or not isinstance(block[end], L.Let) or L.has_break(block[position:end]):
         return
     old, new = L.Name(let.name, let.expr.dtype), L.Name(new_name(let.name), let.expr.dtype)
     for stmt in block[position + 1 : end]:

@@ -11,7 +11,7 @@ maximum are.
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from ..ops.scalar_ops import larger
+from ..ops.scalar_ops import minmax_select
 
 _STRICT = {"<=": "<", ">=": ">"}
 
@@ -28,6 +28,6 @@ def _with_nan_test_on_operand(e: L.Select, running: L.Name) -> L.Expr:
     loop-carried scalar `running` and a new operand."""
     if e.dtype in ("float32", "float64") and e.x == running and e.y != running:
         for op, strict in _STRICT.items():
-            if e == larger(op, running, e.y) and isinstance(e.y, L.Name):
-                return larger(strict, e.y, running)
+            if e == minmax_select(op, running, e.y) and isinstance(e.y, L.Name):
+                return minmax_select(strict, e.y, running)
     return e

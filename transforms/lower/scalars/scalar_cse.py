@@ -68,6 +68,6 @@ def _without_dead_integers(
     return out[::-1]
 
 
-def _names(e: L.Expr | L.Part) -> list[str]:
-    parts = e.index if isinstance(e, L.Part) else (e,)
+def _names(e: L.Expr | L.Subview) -> list[str]:
+    parts = e.index if isinstance(e, L.Subview) else (e,)
     return [p.name for part in parts for p in L.walk_expr(part) if isinstance(p, L.Name)]

@@ -12,7 +12,7 @@ The pass works on loop-level IR.
 
 The reverse sweep starts at the saved index (`shorten_minmax_sweep.py`) and ends there: v was
 smaller, which is all that the sweep reads of `a` and `b`.  If v was not smaller, as with ties,
-`chosen` says so as well.  Then the sweep recomputes the row and runs over all of it.
+`saved_index` says so as well.  Then the sweep recomputes the row and runs over all of it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from ...ir.record import record
-from ..analysis.buffer_uses import Uses, depth_in_path, survey
-from ..analysis.liveness import defs, exposed, names_in
+from ..analysis.buffer_uses import Uses, collect_uses, depth_in_path
+from ..analysis.liveness import defs, names_in, upward_exposed
 from ..analysis.single_assignment import fixed_integers, resolve
 from ..analysis.zero_product import ScalarDefinitions
 from ..loop_ir import nodes as L
@@ -80,13 +80,13 @@ def _saved_pair(
     body: list[L.Stmt], sweep: ShortenedSweep, numbers: ScalarDefinitions
 ) -> _SavedPair | None:
     """Return the two buffers that a sweep compares, if the same loops store and compare both."""
-    passes = sweep.passes
+    passes = sweep.unchanged_if
     if not isinstance(passes, L.Bin):
         return None
     if not (isinstance(passes.left, L.Load) and isinstance(passes.right, L.Load)):
         return None
     names = [passes.left.buffer, passes.right.buffer]
-    uses = survey(body)
+    uses = collect_uses(body)
     first, second = (_saved_buffer(name, uses[name], sweep, numbers) for name in names)
     if names[0] == names[1] or first is None or second is None:
         return None
@@ -109,7 +109,7 @@ def _saved_buffer(
     name: str, use: Uses, sweep: ShortenedSweep, numbers: ScalarDefinitions
 ) -> _SavedPair | None:
     """Return how one buffer is stored and read, if it has no other uses."""
-    if use.odd or len(use.allocs) != 1:
+    if use.has_other_uses or len(use.allocs) != 1:
         return None
     alloc_block, alloc = use.allocs[0]
     found: _SavedPair | None = None
@@ -124,7 +124,7 @@ def _saved_buffer(
             return None
         if len(index) != 2 or index[0] != L.Name(rows.var):
             return None
-        shifts.add(L.offset(resolve(index[1], numbers.known), loop.var))
+        shifts.add(L.constant_offset(resolve(index[1], numbers.known), loop.var))
         if plain:
             store = rest[0]
             if found is not None or not isinstance(store, L.Store):
@@ -152,11 +152,11 @@ def _saved_buffer(
 def _mirrors(body: list[L.Stmt], saved: _SavedPair, sweep: ShortenedSweep) -> bool:
     """True if the sweep runs after the forward loop, over the same rows and iterations, with the
     inner loop reversed."""
-    integers = fixed_integers(body, exposed(body))
+    integers = fixed_integers(body, upward_exposed(body))
 
     def span(loop: L.Loop) -> tuple[L.Expr, ...]:
         start, stop = (resolve(e, integers) for e in (loop.start, loop.stop))
-        return L.span(L.Loop(loop.var, start, stop, loop.step)) or ()
+        return L.index_range(L.Loop(loop.var, start, stop, loop.step)) or ()
 
     position = {id(s): k for k, s in enumerate(saved.alloc_block)}
     ahead = position[id(saved.rows)] < position[id(saved.reverse_rows)]
@@ -168,8 +168,10 @@ def _mirrors(body: list[L.Stmt], saved: _SavedPair, sweep: ShortenedSweep) -> bo
 def _only_compares(saved: _SavedPair, sweep: ShortenedSweep) -> bool:
     """True if a sweep only compares the two elements of a pair, and its adjoint becomes zero where
     they compare the other way than in the iterations that leave it unchanged."""
-    assert isinstance(sweep.passes, L.Bin)
-    other = L.Bin(SWAPPED_COMPARISONS[saved.op], sweep.passes.left, sweep.passes.right, "bool")
+    assert isinstance(sweep.unchanged_if, L.Bin)
+    other = L.Bin(
+        SWAPPED_COMPARISONS[saved.op], sweep.unchanged_if.left, sweep.unchanged_if.right, "bool"
+    )
     if ConditionalValues(other, {}).value(sweep.factor) != 0.0:
         return False
     inside = list(L.walk(sweep.loop.body))
@@ -227,7 +229,7 @@ def _recomputation(
         return None
     # The inputs have the same values in both loops if they are parameters or are assigned once,
     # before both loops.
-    given = exposed(body)
+    given = upward_exposed(body)
     times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(given)
     ahead = {
@@ -236,7 +238,7 @@ def _recomputation(
         for n in defs(s)
     } | given
     sizes = {name for alloc in saved.allocs for name in names_in(alloc.sizes)}
-    start = (exposed(stmts) | sizes | also) - {saved.rows.var}
+    start = (upward_exposed(stmts) | sizes | also) - {saved.rows.var}
     if any(times[name] > 1 or name not in ahead for name in start):
         return None
     names: dict[str, str] = {saved.rows.var: saved.reverse_rows.var}
@@ -272,11 +274,11 @@ def _backward_slice(stmts: list[L.Stmt], buffers: set[str]) -> list[L.Stmt]:
 
     # Iterate to a fixed point: a scalar assigned late in an iteration may be read early in the
     # next.
-    before = -1
-    while before != len(needed):
+    while True:
         before = len(needed)
         out = filtered(stmts)
-    return out
+        if len(needed) == before:
+            return out
 
 
 def _rename(body: list[L.Stmt], names: dict[str, str]) -> None:
@@ -321,8 +323,8 @@ def _rewrite(
         drop_axis(sweep.loop.body, name, 0)
     made_rows = [L.Alloc(a.name, a.dtype, a.sizes[1:]) for a in saved.allocs]
     saved.reverse_rows.body[:0] = made_rows
-    sweep.chosen = L.Load(chosen, (L.Name(saved.reverse_rows.var),), "int64")
-    sweep.again = again
+    sweep.saved_index = L.Load(chosen, (L.Name(saved.reverse_rows.var),), "int64")
+    sweep.recompute = again
     larger, smaller = saved.allocs if op == "<" else saved.allocs[::-1]
     for alloc, x in ((larger, 1), (smaller, 0)):
-        sweep.stands_for[alloc.name] = L.Lit(x, alloc.dtype)
+        sweep.known_elements[alloc.name] = L.Lit(x, alloc.dtype)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 
 from ...ir.record import field, record
 from ..analysis.alias import MayAlias
-from ..analysis.liveness import Names, defs, exposed, live_after_loops, names_in
+from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_exposed
 from ..analysis.zero_product import MAX_MAGNITUDE, ScalarDefinitions
 from ..loop_ir import nodes as L
 
@@ -47,24 +47,25 @@ SWAPPED_COMPARISONS = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "
 class ShortenedSweep:
     """A loop to shorten.
 
-    `number` is its loop-carried adjoint.  An iteration leaves it unchanged if `passes` holds.
+    `adjoint` is its loop-carried adjoint.  An iteration leaves it unchanged if `unchanged_if`
+    holds.
     """
 
     loop: L.Loop
-    number: L.Name
-    passes: L.Expr
+    adjoint: L.Name
+    unchanged_if: L.Expr
     factor: L.Expr  # each iteration multiplies the adjoint by it
     arrays: set[str]  # whose elements must not be large
     # The saved argmin or argmax (`save_argminmax.py`) instead of the compared values: twice the
     # index of the first iteration with a contribution, plus 1 unless it is the only one.
-    chosen: L.Expr | None = None
+    saved_index: L.Expr | None = None
     # Statements that recompute the compared values.
-    again: list[L.Stmt] = field(default_factory=list)
+    recompute: list[L.Stmt] = field(default_factory=list)
     # Literals for the elements of their buffers in a single iteration with a contribution.
-    stands_for: dict[str, L.Expr] = field(default_factory=dict)
+    known_elements: dict[str, L.Expr] = field(default_factory=dict)
 
 
-def shortened_sweeps(
+def find_shortened_sweeps(
     body: list[L.Stmt], numbers: ScalarDefinitions, may_alias: MayAlias
 ) -> list[ShortenedSweep]:
     """Return the loops that may be shortened if the elements of their arrays are not large."""
@@ -134,9 +135,12 @@ def _sweep(
     bound = [name for s in inside for name in defs(s)]
     own = {*bound, loop.var}
     # The adjoint must be the only loop-carried or live-out scalar.
-    if bound.count(let.name) > 1 or (own & (later | exposed(loop.body))) - {loop.var, let.name}:
+    if bound.count(let.name) > 1 or (own & (later | upward_exposed(loop.body))) - {
+        loop.var,
+        let.name,
+    }:
         return None
-    if loop.var in bound or loop.var in later or not numbers.is_truth(factor):
+    if loop.var in bound or loop.var in later or not numbers.is_boolean_sum(factor):
         return None
     stores = [s for s in inside if isinstance(s, L.Store)]
     if not stores or not all(p.add for p in stores):
@@ -155,8 +159,8 @@ def _sweep(
         if given.value(factor) != 1.0:
             continue
         added = [p.expr for p in stores]
-        taken = numbers.vanish(added, number)
-        unchanged = numbers.vanish(added, given.is_zero, frozenset((let.name,)))
+        taken = numbers.arrays_if_zero(added, number)
+        unchanged = numbers.arrays_if_zero(added, given.is_zero, frozenset((let.name,)))
         if taken is not None and unchanged is not None:
             arrays = taken | unchanged
             # The scan of an array must cost no more than the loops: at most as many axes.
@@ -168,7 +172,7 @@ def _sweep(
 
 def _is_long(loop: L.Loop) -> bool:
     """True for a loop of step 1 or -1 that may have more than `MAX_SHORT_TRIPS` iterations."""
-    span = L.span(loop)
+    span = L.index_range(loop)
     if span is None:
         return False
     trips = L.sub(span[1], span[0])
@@ -287,16 +291,18 @@ def _shorten(
 
 def _shortened(sweep: ShortenedSweep, calm: L.Expr, new_name: Callable[[str], str]) -> list[L.Stmt]:
     """Return a loop from the first iteration with a contribution until the adjoint is zero."""
-    loop, number = sweep.loop, sweep.number
+    loop, number = sweep.loop, sweep.adjoint
     dtype, limit = number.dtype, MAX_MAGNITUDE[number.dtype]
     first = L.Name(new_name("first"))
-    is_small = L.both(
+    is_small = L.logical_and(
         L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
     )
-    unsafe = L.Un("not", L.both(calm, is_small), "bool")
-    exit_if_zero = L.If(L.both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
+    unsafe = L.Un("not", L.logical_and(calm, is_small), "bool")
+    exit_if_zero = L.If(
+        L.logical_and(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()]
+    )
     loop.exits_early = True
-    if sweep.chosen is None:
+    if sweep.saved_index is None:
         run_all = L.If(unsafe, [L.Let(first.name, loop.start)])
         before = [*_search(sweep, first, new_name), run_all]
         loop.start = first
@@ -308,11 +314,11 @@ def _shortened(sweep: ShortenedSweep, calm: L.Expr, new_name: Callable[[str], st
     L.map_stmts(single, lambda e: _in_single_iteration(e, sweep, first))
     loop.body.append(exit_if_zero)
     return [
-        L.Let(encoded.name, sweep.chosen),
+        L.Let(encoded.name, sweep.saved_index),
         L.Let(first.name, L.Bin(">>", encoded, L.ONE, "int64")),
         L.If(
-            L.either(unsafe, has_more),
-            [*sweep.again, loop],
+            L.logical_or(unsafe, has_more),
+            [*sweep.recompute, loop],
             [L.If(L.compare("!=", first, loop.stop), single)],
         ),
     ]
@@ -321,7 +327,7 @@ def _shortened(sweep: ShortenedSweep, calm: L.Expr, new_name: Callable[[str], st
 def _in_single_iteration(e: L.Expr, sweep: ShortenedSweep, first: L.Name) -> L.Expr | None:
     """Return what replaces `e` in the single iteration `first` that has a contribution."""
     if isinstance(e, L.Load):
-        return sweep.stands_for.get(e.buffer)
+        return sweep.known_elements.get(e.buffer)
     return first if e == L.Name(sweep.loop.var) else None
 
 
@@ -332,7 +338,7 @@ def _search(sweep: ShortenedSweep, first: L.Name, new_name: Callable[[str], str]
     """
     loop = sweep.loop
     at = L.Name(new_name(loop.var))
-    passes = L.map_expr(sweep.passes, lambda e: at if e == L.Name(loop.var) else None)
+    passes = L.map_expr(sweep.unchanged_if, lambda e: at if e == L.Name(loop.var) else None)
     back = L.Lit(-loop.step.value, "int64")  # type: ignore[union-attr]  # a unit step
     search = L.Loop(at.name, L.add(loop.stop, back), L.add(loop.start, back), back)
     search.body = [L.Let(first.name, L.Select(passes, first, at, "int64"))]

@@ -28,7 +28,7 @@ from ..analysis.zero_product import MAX_MAGNITUDE, ScalarDefinitions
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 from .save_argminmax import save_argminmax
-from .shorten_minmax_sweep import shorten_minmax_sweeps, shortened_sweeps
+from .shorten_minmax_sweep import find_shortened_sweeps, shorten_minmax_sweeps
 
 
 @record
@@ -51,7 +51,7 @@ def skip_zero_updates(
     finder, found = _CandidateFinder(numbers), _Candidates()
     for stmt in body:
         finder.visit(stmt, 0, found)
-    sweeps = shortened_sweeps(body, numbers, may_alias)
+    sweeps = find_shortened_sweeps(body, numbers, may_alias)
     arrays = found.arrays.union(*(s.arrays for s in sweeps))
     chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
     if not chosen:
@@ -94,7 +94,7 @@ class _CandidateFinder:
         for name in sorted(numbers.names(p.expr for p in puts) - own):
             if numbers.dtypes.get(name) in MAX_MAGNITUDE and self._may_be_zero(numbers.known[name]):
                 zero = L.Name(name, numbers.dtypes[name])
-                arrays = numbers.vanish([p.expr for p in puts], zero)
+                arrays = numbers.arrays_if_zero([p.expr for p in puts], zero)
                 if arrays is not None:
                     # The scan of an array must cost less than the loops: fewer axes than loops.
                     if all(numbers.ranks[a] < depth for a in arrays):
@@ -116,7 +116,7 @@ class _CandidateFinder:
             return L.is_lit(e.x, 0) or L.is_lit(e.y, 0)
         if isinstance(e, L.Bin) and e.op == "*":
             pair = (e.left, e.right)
-            return any(self._may_be_zero(x) or self.numbers.is_truth(x) for x in pair)
+            return any(self._may_be_zero(x) or self.numbers.is_boolean_sum(x) for x in pair)
         return False
 
 
@@ -133,7 +133,7 @@ def _count_large(name: str, params: Parameters, wild: str, emitter: Emitter) -> 
         x = L.Load(name, index, dtype)
         above = L.compare("<=", x, L.Lit(limit, dtype))
         below = L.compare(">=", x, L.Lit(-limit, dtype))
-        more = L.Select(L.both(above, below), L.ZERO, L.ONE, "int64")
+        more = L.Select(L.logical_and(above, below), L.ZERO, L.ONE, "int64")
         emitter.add(L.Let(wild, L.Bin("+", L.Name(wild), more, "int64")))
     return nest
 

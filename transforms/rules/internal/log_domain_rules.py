@@ -6,9 +6,9 @@ operand `ln`, the logarithm of `v` as a function of the inputs.  The operation r
 unchanged, bit by bit.  It is differentiated with respect to `ln`, with partials that cannot
 overflow.  The partials are log-domain operations again, so second derivatives are stable, too.
 
-The first operand is the value `v`.  It is not differentiable: `log_domain.settle` replaces the
-operation by it after differentiation.  Logarithms are computed only where a partial needs their
-value.
+The first operand is the value `v`.  It is not differentiable: `log_domain.erase_log_domain`
+replaces the operation by it after differentiation.  Logarithms are computed only where a partial
+needs their value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...ir.nodes import Block, If, Phi, Type
 from ...ir.op_registry import Rule, register
 from ..batching_rules import Mapped
 from ..declare import elementwise_pullback, elementwise_pushforward
-from ..numpy.reductions import kept, reduce_like_result, reduced_count, spread
+from ..numpy.reductions import expand_reduced, reduce_keepdims, reduce_like_result, reduced_count
 from ..operation_text import call
 
 LOG_DOMAIN_RULES: dict[str, Rule] = {}
@@ -215,7 +215,7 @@ def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[
     from the logarithms, as a softmax shifted by the maximum."""
     b.hint = "share"
     count, plus = reduced_count(b, p, attrs), attrs["plus"]
-    plain = spread(b, g / (d * count if attrs["mean"] else d), p, attrs) * p
+    plain = expand_reduced(b, g / (d * count if attrs["mean"] else d), p, attrs) * p
     b.hint = "lost"
     least = float(np.sqrt(np.finfo(d.dtype).tiny))
     lost = d >= 1.0 / least
@@ -227,13 +227,13 @@ def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[
     again: Block = []
     with b.into(again):
         b.hint = "largest"
-        largest = kept(b, "max", ln, attrs)
+        largest = reduce_keepdims(b, "max", ln, attrs)
         b.hint = "share"
         e = np.exp(np.where(ln == largest, 0.0, ln - largest))  # 0 if both are infinite
-        total = kept(b, "sum", e, attrs)
+        total = reduce_keepdims(b, "sum", e, attrs)
         share = e / (total + plus * np.exp(-largest) if plus else total)
         # An update of the same array, so that a loop needs only one buffer.
-        better = b.emit("update", plain, spread(b, g, p, attrs) * share, path=())
+        better = b.emit("update", plain, expand_reduced(b, g, p, attrs) * share, path=())
     weighed = b.var(plain.type, "share")
     phi = Phi(weighed, better.operand, plain.operand)
     b.block.append(If(lost.operand, again, [], [phi], b.origin))
@@ -260,7 +260,7 @@ def _weighed_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, a
     if dots[1] is not None:
         terms.append(_weighed(b, dots[1], whole, d, p, ln, attrs))
     if dots[2] is not None:
-        terms.append(-(out * spread(b, dots[2], p, attrs)))
+        terms.append(-(out * expand_reduced(b, dots[2], p, attrs)))
     if dots[5] is not None:
         terms.append(out * dots[5])
     return sum(terms[1:], terms[0]) if terms else None
@@ -301,14 +301,14 @@ def _share_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
     _, share, ln = (b.sym(a) for a in args)
-    return {2: g - _softmax(b, share, out) * kept(b, "sum", g, attrs)}
+    return {2: g - _softmax(b, share, out) * reduce_keepdims(b, "sum", g, attrs)}
 
 
 def _share_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
     _, share, ln = (b.sym(a) for a in args)
     if dots[2] is None:
         return None
-    return dots[2] - kept(b, "sum", dots[2] * _softmax(b, share, out), attrs)
+    return dots[2] - reduce_keepdims(b, "sum", dots[2] * _softmax(b, share, out), attrs)
 
 
 def _softmax(b: Builder, share: Sym, out: Any) -> Sym:

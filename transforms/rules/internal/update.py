@@ -17,7 +17,7 @@ from ...ir.nodes import Operand, Type, Var
 from ...ir.op_registry import Accumulate, Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import known, product, require_broadcastable, shape_parts, size_of
+from ..axes_and_sizes import constant_value, product, require_broadcastable, shape_parts, size_of
 from ..numpy.indexing import items_text, numpy_key, positions, renumber, result_shape, symbolic_size
 
 Path = Sequence[tuple[str, Any]]
@@ -84,7 +84,7 @@ def _region_shape(b: Builder, x: Any, path: Path, args: Sequence[Operand]) -> tu
     for k, (kind, what) in enumerate(path):
 
         def size(axis: int, k: int = k) -> Any:
-            return known(read_path(b, x, path[:k], args).shape[axis])
+            return constant_value(read_path(b, x, path[:k], args).shape[axis])
 
         if kind == "index":
             shape = result_shape(b, shape, what, args, size)
@@ -120,10 +120,10 @@ def _check_value(b: Builder, shape: tuple[Dim, ...], v: Any, region: Callable[[]
     wide = (Dim.of(1),) * lead + shape
 
     def into() -> list[Any]:
-        return [known(s) for s in region().shape]
+        return [constant_value(s) for s in region().shape]
 
     def message() -> tuple[Any, ...]:
-        value = [known(s) for s in b.sym(v).shape]
+        value = [constant_value(s) for s in b.sym(v).shape]
         prefix = "could not broadcast input array from shape "
         return (prefix, *shape_parts(value), " into shape ", *shape_parts(into()))
 
@@ -241,7 +241,7 @@ def _pushforward_add(
     return x_dot if dots[1] is None else b.emit("update_add", x_dot, dots[1], *args[2:], **attrs)
 
 
-def accumulate(b: Builder, x_bar: Any, x: Any, part: Accumulate) -> Sym:
+def add_contribution(b: Builder, x_bar: Any, x: Any, part: Accumulate) -> Sym:
     """`x_bar` (zeros if None) with a contribution to a region of it added."""
     if part.path and part.path[0][0] == "list":
         bars = b.emit("list_zeros_like", x) if x_bar is None else b.sym(x_bar)

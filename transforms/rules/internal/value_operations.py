@@ -11,7 +11,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Record, Scalar, Type
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, Text, wrap
-from ..axes_and_sizes import axis_of, known, product
+from ..axes_and_sizes import axis_of, constant_value, product
 from ..declare import as_operand
 
 # ---------------------------------------------------------------- copy
@@ -74,7 +74,7 @@ register(
 @surface("numpy.shape", "numpy.ndarray.shape")
 def shape(b: Builder, a: Any) -> tuple[Any, ...]:
     """The shape as a tuple; constant sizes are Python ints."""
-    return tuple(known(s) for s in as_operand(b, a).shape)
+    return tuple(constant_value(s) for s in as_operand(b, a).shape)
 
 
 @surface("numpy.ndim", "numpy.ndarray.ndim")

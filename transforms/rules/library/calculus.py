@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import unsupported, written
+from .declare_program import library_program, unsupported
 from .order import argsort, search
 
 
-@written("numpy.trapezoid", "numpy.trapz", "scipy.integrate.trapezoid")
+@library_program("numpy.trapezoid", "numpy.trapz", "scipy.integrate.trapezoid")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     along = np.moveaxis(np.asarray(y), axis, -1)
     return np.sum(0.5 * _steps(x, dx, axis) * (along[..., 1:] + along[..., :-1]), axis=-1)
@@ -26,7 +26,7 @@ def _steps(x: Any, dx: Any, axis: int) -> Any:
     return np.diff(places if places.ndim == 1 else np.moveaxis(places, axis, -1))
 
 
-@written("scipy.integrate.cumulative_trapezoid")
+@library_program("scipy.integrate.cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
@@ -41,7 +41,7 @@ def cumulative_trapezoid(
 # ---------------------------------------------------------------- differences
 
 
-@written("numpy.gradient")
+@library_program("numpy.gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = np.asarray(f)
     if x.dtype.kind == "b" and x.ndim > 0:
@@ -89,7 +89,7 @@ def _end(p: Any, q: Any, x: Any, y: Any, z: Any) -> Any:
     return -(2.0 * p + q) / (p * (p + q)) * x + (p + q) / (p * q) * y - p / (q * (p + q)) * z
 
 
-@written("numpy.ediff1d")
+@library_program("numpy.ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = np.ravel(ary)
     out = flat[1:] - flat[:-1]
@@ -100,7 +100,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return out
 
 
-@written("numpy.unwrap")
+@library_program("numpy.unwrap")
 def unwrap(
     p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> Any:
@@ -120,7 +120,7 @@ def unwrap(
 # ---------------------------------------------------------------- interpolation
 
 
-@written("numpy.interp", kinks="at a knot the slope to its right")
+@library_program("numpy.interp", kinks="at a knot the slope to its right")
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -159,7 +159,7 @@ def _interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
 # ---------------------------------------------------------------- convolution
 
 
-@written("numpy.convolve")
+@library_program("numpy.convolve")
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     a, v = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(v))
     n, m = a.shape[0], v.shape[0]
@@ -180,7 +180,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return full[min(n, m) - 1 : max(n, m)]
 
 
-@written("numpy.correlate")
+@library_program("numpy.correlate")
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     full = convolve(a, v[::-1])
     n, m = a.shape[0], v.shape[0]

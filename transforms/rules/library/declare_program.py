@@ -19,7 +19,9 @@ LIBRARY: dict[str, Callable[..., Any]] = {}
 KINKS: dict[str, str] = {}
 
 
-def written(*paths: str, kinks: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def library_program(
+    *paths: str, kinks: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated program for the functions at `paths`; `kinks` states the convention
     for its derivative where there is none."""
 

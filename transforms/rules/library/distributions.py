@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime import special_functions as functions
-from .declare_program import unsupported, written
+from .declare_program import library_program, unsupported
 from .scipy_special import log_ndtr, ndtr, xlog1py, xlogy
 
 
@@ -26,39 +26,39 @@ def _within(z: Any, inside: Any, value: Any) -> Any:
 # ---------------------------------------------------------------- the normal distribution
 
 
-@written("scipy.stats.norm.logpdf")
+@library_program("scipy.stats.norm.logpdf")
 def norm_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return -0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - np.log(scale)
 
 
-@written("scipy.stats.norm.pdf")
+@library_program("scipy.stats.norm.pdf")
 def norm_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / scale
 
 
-@written("scipy.stats.norm.cdf")
+@library_program("scipy.stats.norm.cdf")
 def norm_cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return ndtr(_standard(x, loc, scale))
 
 
-@written("scipy.stats.norm.logcdf")
+@library_program("scipy.stats.norm.logcdf")
 def norm_logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return log_ndtr(_standard(x, loc, scale))
 
 
-@written("scipy.stats.norm.sf")
+@library_program("scipy.stats.norm.sf")
 def norm_sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return ndtr(-_standard(x, loc, scale))
 
 
-@written("scipy.stats.norm.logsf")
+@library_program("scipy.stats.norm.logsf")
 def norm_logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return log_ndtr(-_standard(x, loc, scale))
 
 
-@written("scipy.stats.norm.ppf")
+@library_program("scipy.stats.norm.ppf")
 def norm_ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return functions.ndtri(np.asarray(q) / np.float64(1.0)) * scale + loc
 
@@ -66,18 +66,18 @@ def norm_ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 # ---------------------------------------------------------------- others
 
 
-@written("scipy.stats.laplace.logpdf")
+@library_program("scipy.stats.laplace.logpdf")
 def laplace_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return -math.log(2.0) - np.abs(_standard(x, loc, scale)) - np.log(scale)
 
 
-@written("scipy.stats.cauchy.logpdf")
+@library_program("scipy.stats.cauchy.logpdf")
 def cauchy_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return -math.log(math.pi) - np.log1p(z * z) - np.log(scale)
 
 
-@written("scipy.stats.t.logpdf")
+@library_program("scipy.stats.t.logpdf")
 def t_logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     ends = functions.lgamma(0.5 * (df + 1)) - functions.lgamma(0.5 * df)
@@ -85,20 +85,20 @@ def t_logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return ends - 0.5 * np.log(math.pi * df) - tail - np.log(scale)
 
 
-@written("scipy.stats.expon.logpdf")
+@library_program("scipy.stats.expon.logpdf")
 def expon_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return _within(z, z >= 0, -z - np.log(scale))
 
 
-@written("scipy.stats.gamma.logpdf")
+@library_program("scipy.stats.gamma.logpdf")
 def gamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     inside = np.where(z >= 0, z, 1.0)
     return _within(z, z >= 0, xlogy(a - 1.0, inside) - inside - functions.lgamma(a) - np.log(scale))
 
 
-@written("scipy.stats.beta.logpdf")
+@library_program("scipy.stats.beta.logpdf")
 def beta_logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     inside = (z >= 0) & (z <= 1)
@@ -107,7 +107,7 @@ def beta_logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return _within(z, inside, parts - functions.betaln(a, b) - np.log(scale))
 
 
-@written("scipy.stats.lognorm.logpdf")
+@library_program("scipy.stats.lognorm.logpdf")
 def lognorm_logpdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     at = np.log(np.where(z > 0, z, 1.0))
@@ -115,24 +115,24 @@ def lognorm_logpdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return _within(z, z > 0, normal - at - np.log(scale))
 
 
-@written("scipy.stats.poisson.logpmf")
+@library_program("scipy.stats.poisson.logpmf")
 def poisson_logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     n = np.asarray(k) - loc
     return _within(n, (n >= 0) & (n == np.floor(n)), xlogy(n, mu) - functions.lgamma(n + 1.0) - mu)
 
 
-@written("scipy.stats.uniform.logpdf")
+@library_program("scipy.stats.uniform.logpdf")
 def uniform_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return _within(z, (z >= 0) & (z <= 1), 0.0 * z - np.log(scale))
 
 
-@written("scipy.stats.chi2.logpdf")
+@library_program("scipy.stats.chi2.logpdf")
 def chi2_logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return gamma_logpdf(x, 0.5 * df, loc, 2.0 * scale)
 
 
-@written("scipy.stats.invgamma.logpdf")
+@library_program("scipy.stats.invgamma.logpdf")
 def invgamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     at = np.where(z > 0, z, 1.0)
@@ -140,19 +140,19 @@ def invgamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return _within(z, z > 0, value)
 
 
-@written("scipy.stats.halfnorm.logpdf")
+@library_program("scipy.stats.halfnorm.logpdf")
 def halfnorm_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     return _within(z, z >= 0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
 
 
-@written("scipy.stats.logistic.logpdf")
+@library_program("scipy.stats.logistic.logpdf")
 def logistic_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = np.abs(_standard(x, loc, scale))
     return -z - 2.0 * np.log1p(np.exp(-z)) - np.log(scale)
 
 
-@written("scipy.stats.binom.logpmf")
+@library_program("scipy.stats.binom.logpmf")
 def binom_logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     where = np.asarray(k) - loc
     inside = (where >= 0) & (where <= n) & (where == np.floor(where))
@@ -162,7 +162,7 @@ def binom_logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     return _within(where, inside, ways + xlogy(at, p) + xlog1py(n - at, -p))
 
 
-@written("scipy.stats.bernoulli.logpmf")
+@library_program("scipy.stats.bernoulli.logpmf")
 def bernoulli_logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     return binom_logpmf(k, 1, p, loc)
 
@@ -170,47 +170,47 @@ def bernoulli_logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 # ---------------------------------------------------------------- densities themselves
 
 
-@written("scipy.stats.laplace.pdf")
+@library_program("scipy.stats.laplace.pdf")
 def laplace_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(laplace_logpdf(x, loc, scale))
 
 
-@written("scipy.stats.cauchy.pdf")
+@library_program("scipy.stats.cauchy.pdf")
 def cauchy_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(cauchy_logpdf(x, loc, scale))
 
 
-@written("scipy.stats.t.pdf")
+@library_program("scipy.stats.t.pdf")
 def t_pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(t_logpdf(x, df, loc, scale))
 
 
-@written("scipy.stats.expon.pdf")
+@library_program("scipy.stats.expon.pdf")
 def expon_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(expon_logpdf(x, loc, scale))
 
 
-@written("scipy.stats.gamma.pdf")
+@library_program("scipy.stats.gamma.pdf")
 def gamma_pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(gamma_logpdf(x, a, loc, scale))
 
 
-@written("scipy.stats.chi2.pdf")
+@library_program("scipy.stats.chi2.pdf")
 def chi2_pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(chi2_logpdf(x, df, loc, scale))
 
 
-@written("scipy.stats.beta.pdf")
+@library_program("scipy.stats.beta.pdf")
 def beta_pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(beta_logpdf(x, a, b, loc, scale))
 
 
-@written("scipy.stats.lognorm.pdf")
+@library_program("scipy.stats.lognorm.pdf")
 def lognorm_pdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return np.exp(lognorm_logpdf(x, s, loc, scale))
 
 
-@written("scipy.stats.poisson.pmf")
+@library_program("scipy.stats.poisson.pmf")
 def poisson_pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     return np.exp(poisson_logpmf(k, mu, loc))
 
@@ -218,7 +218,7 @@ def poisson_pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 # ---------------------------------------------------------------- multivariate
 
 
-@written("scipy.stats.multivariate_normal.logpdf")
+@library_program("scipy.stats.multivariate_normal.logpdf")
 def multivariate_normal_logpdf(
     x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
 ) -> Any:
@@ -236,7 +236,7 @@ def multivariate_normal_logpdf(
     return np.squeeze(-0.5 * np.sum(z * z, axis=0) - volume)
 
 
-@written("scipy.stats.multivariate_normal.pdf")
+@library_program("scipy.stats.multivariate_normal.pdf")
 def multivariate_normal_pdf(
     x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
 ) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import unsupported, written
+from .declare_program import library_program, unsupported
 
 
-@written("numpy.fill_diagonal")
+@library_program("numpy.fill_diagonal")
 def fill_diagonal(a: Any, val: Any) -> None:
     if a.ndim != 2:
         unsupported("numpy.fill_diagonal of an array that is no matrix is not supported")
@@ -22,7 +22,7 @@ def fill_diagonal(a: Any, val: Any) -> None:
             a[i, i] = np.ravel(val)[i % np.size(val)]
 
 
-@written("numpy.put")
+@library_program("numpy.put")
 def put(a: Any, ind: Any, v: Any) -> None:
     places = np.ravel(np.asarray(ind))
     values = np.ravel(np.asarray(v))
@@ -36,12 +36,12 @@ def put(a: Any, ind: Any, v: Any) -> None:
         a[np.unravel_index(places % a.size, a.shape)] = chosen
 
 
-@written("numpy.ndarray.put")
+@library_program("numpy.ndarray.put")
 def method_put(self: Any, indices: Any, values: Any) -> None:
     put(self, indices, values)
 
 
-@written("numpy.put_along_axis")
+@library_program("numpy.put_along_axis")
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
     rank = arr.ndim
     at = axis + rank if axis < 0 else axis
@@ -52,14 +52,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
     arr[tuple(places)] = values
 
 
-@written("numpy.place")
+@library_program("numpy.place")
 def place(arr: Any, mask: Any, vals: Any) -> None:
     given = np.ravel(np.asarray(vals))
     chosen = np.asarray(mask) != 0
     arr[chosen] = given[np.arange(np.sum(chosen)) % given.shape[0]]
 
 
-@written("numpy.putmask")
+@library_program("numpy.putmask")
 def putmask(a: Any, mask: Any, values: Any) -> None:
     chosen = np.asarray(mask) != 0
     given = np.ravel(np.asarray(values))

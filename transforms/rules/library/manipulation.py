@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import view_of, written
+from .declare_program import library_program, view_of
 
 
-@written("numpy.split")
+@library_program("numpy.split")
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections != 0:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
-@written("numpy.array_split")
+@library_program("numpy.array_split")
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     front = np.moveaxis(ary, axis, 0)
     n = front.shape[0]
@@ -31,29 +31,29 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [np.moveaxis(front[p:q], 0, axis) for p, q in zip(cuts[:-1], cuts[1:])]
 
 
-@written("numpy.hsplit")
+@library_program("numpy.hsplit")
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
-@written("numpy.vsplit")
+@library_program("numpy.vsplit")
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(ary, indices_or_sections, 0)
 
 
-@written("numpy.dsplit")
+@library_program("numpy.dsplit")
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(ary, indices_or_sections, 2)
 
 
-@written("numpy.append")
+@library_program("numpy.append")
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     if axis is None:
         return np.concatenate((np.ravel(arr), np.ravel(values)))
     return np.concatenate((np.asarray(arr), np.asarray(values)), axis=axis)
 
 
-@written("numpy.insert")
+@library_program("numpy.insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x = np.ravel(arr) if axis is None else np.moveaxis(np.asarray(arr), axis, 0)
     n, v = x.shape[0], np.asarray(values)
@@ -79,7 +79,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return out if axis is None else np.moveaxis(out, 0, axis)
 
 
-@written("numpy.delete")
+@library_program("numpy.delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     x = np.ravel(arr) if axis is None else np.moveaxis(np.asarray(arr), axis, 0)
     if obj is None:
@@ -89,7 +89,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return x[keep] if axis is None else np.moveaxis(x[keep], 0, axis)
 
 
-@written("numpy.resize")
+@library_program("numpy.resize")
 def resize(a: Any, new_shape: Any) -> Any:
     flat = np.ravel(a)
     shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
@@ -101,24 +101,24 @@ def resize(a: Any, new_shape: Any) -> Any:
     return flat[np.arange(total) % flat.shape[0]].reshape(shape)
 
 
-@written("numpy.extract")
+@library_program("numpy.extract")
 def extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[np.ravel(condition)]
 
 
-@written("numpy.compress")
+@library_program("numpy.compress")
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
     if np.ndim(condition) != 1:
         raise ValueError("condition must be a 1-d array")
     return np.take(a, np.flatnonzero(np.asarray(condition)), axis=axis)
 
 
-@written("numpy.ndarray.compress")
+@library_program("numpy.ndarray.compress")
 def method_compress(self: Any, condition: Any, axis: Any = None) -> Any:
     return compress(condition, self, axis)
 
 
-@written("numpy.piecewise")
+@library_program("numpy.piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
     at = np.asarray(x)
     cases = condlist if isinstance(condlist, (list, tuple)) else (condlist,)
@@ -137,7 +137,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
     return out
 
 
-@written("numpy.rot90")
+@library_program("numpy.rot90")
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     turns, first, second = k % 4, axes[0], axes[1]
     if turns == 0:
@@ -149,7 +149,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return np.flip(np.swapaxes(m, first, second), second)
 
 
-@written("numpy.rollaxis")
+@library_program("numpy.rollaxis")
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     n = np.ndim(a)
     source = axis + n if axis < 0 else axis
@@ -157,7 +157,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return np.moveaxis(a, source, target - 1 if source < target else target)
 
 
-@written("numpy.lib.stride_tricks.sliding_window_view")
+@library_program("numpy.lib.stride_tricks.sliding_window_view")
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     widths = window_shape if isinstance(window_shape, tuple) else (window_shape,)
     if axis is None:
@@ -177,7 +177,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     return view_of(x, out)
 
 
-@written("numpy.apply_along_axis")
+@library_program("numpy.apply_along_axis")
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     along: Any = np.moveaxis(np.asarray(arr), axis, -1)
     rows = along.reshape((-1, along.shape[-1]))
@@ -188,7 +188,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     return out if made.ndim == 1 else np.moveaxis(out, -1, axis)
 
 
-@written("numpy.apply_over_axes")
+@library_program("numpy.apply_over_axes")
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     out = np.asarray(a)
     for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
@@ -197,12 +197,12 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return out
 
 
-@written("numpy.fromiter")
+@library_program("numpy.fromiter")
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
     return np.array(list(iter), dtype=dtype)
 
 
-@written("numpy.asfortranarray")
+@library_program("numpy.asfortranarray")
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     return np.atleast_1d(np.asarray(a, dtype=dtype))
 
@@ -210,14 +210,14 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
 # ---------------------------------------------------------------- indices and grids
 
 
-@written("numpy.argwhere")
+@library_program("numpy.argwhere")
 def argwhere(a: Any) -> Any:
     if np.ndim(a) == 0:
         return argwhere(np.atleast_1d(a))[:, :0]
     return np.stack(np.nonzero(a), axis=-1)
 
 
-@written("numpy.indices")
+@library_program("numpy.indices")
 def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
     grids = np.meshgrid(
         *[np.arange(n).astype(dtype) for n in dimensions], indexing="ij", sparse=sparse
@@ -225,18 +225,18 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
     return tuple(grids) if sparse else np.stack(grids)
 
 
-@written("numpy.fromfunction")
+@library_program("numpy.fromfunction")
 def fromfunction(function: Any, shape: Any, dtype: Any = float) -> Any:
     places = indices(shape, dtype)
     return function(*[places[k] for k in tuple(range(len(shape)))])
 
 
-@written("numpy.diagflat")
+@library_program("numpy.diagflat")
 def diagflat(v: Any, k: int = 0) -> Any:
     return np.diag(np.ravel(v), k)
 
 
-@written("numpy.ravel_multi_index")
+@library_program("numpy.ravel_multi_index")
 def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
     out = 0
     for index, size in zip(multi_index, dims):
@@ -244,43 +244,43 @@ def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
     return out
 
 
-@written("numpy.triu_indices_from")
+@library_program("numpy.triu_indices_from")
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
     return triu_indices(arr.shape[0], k, arr.shape[1])
 
 
-@written("numpy.tril_indices_from")
+@library_program("numpy.tril_indices_from")
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
     return tril_indices(arr.shape[0], k, arr.shape[1])
 
 
-@written("numpy.diag_indices_from")
+@library_program("numpy.diag_indices_from")
 def diag_indices_from(arr: Any) -> Any:
     return tuple([np.arange(arr.shape[0]) for _ in tuple(range(arr.ndim))])
 
 
-@written("numpy.tri")
+@library_program("numpy.tri")
 def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
     columns = N if M is None else M
     return (np.arange(columns) - np.arange(N)[:, None] <= k).astype(dtype)
 
 
-@written("numpy.triu_indices")
+@library_program("numpy.triu_indices")
 def triu_indices(n: int, k: int = 0, m: Any = None) -> Any:
     return np.nonzero(np.arange(n if m is None else m) - np.arange(n)[:, None] >= k)
 
 
-@written("numpy.tril_indices")
+@library_program("numpy.tril_indices")
 def tril_indices(n: int, k: int = 0, m: Any = None) -> Any:
     return np.nonzero(np.arange(n if m is None else m) - np.arange(n)[:, None] <= k)
 
 
-@written("numpy.diag_indices")
+@library_program("numpy.diag_indices")
 def diag_indices(n: int) -> Any:
     return np.arange(n), np.arange(n)
 
 
-@written("numpy.unravel_index")
+@library_program("numpy.unravel_index")
 def unravel_index(indices: Any, shape: Any) -> Any:
     places = []
     rest = indices

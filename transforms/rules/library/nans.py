@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import written
+from .declare_program import library_program
 from .order import at_quantile, quantiles
 from .scans import cumprod
 
 
-@written("numpy.nan_to_num")
+@library_program("numpy.nan_to_num")
 def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     if x.dtype.kind != "f":
         return x
@@ -33,17 +33,17 @@ def _count(a: Any, axis: Any, keepdims: bool) -> Any:
     return np.sum(~np.isnan(a), axis=axis, keepdims=keepdims)
 
 
-@written("numpy.nansum")
+@library_program("numpy.nansum")
 def nansum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.sum(_filled(a, 0), axis=axis, keepdims=keepdims)
 
 
-@written("numpy.nanprod")
+@library_program("numpy.nanprod")
 def nanprod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.prod(_filled(a, 1), axis=axis, keepdims=keepdims)
 
 
-@written("numpy.nanmean")
+@library_program("numpy.nanmean")
 def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     if x.dtype.kind != "f":
@@ -52,7 +52,7 @@ def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return total / _count(x, axis, keepdims).astype(total.dtype)
 
 
-@written("numpy.nanvar")
+@library_program("numpy.nanvar")
 def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     # The mask is that of x: if the mean is infinite, inf - inf is NaN, and so is the result.
@@ -62,14 +62,14 @@ def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -
     return total / np.where(free > 0, free, np.nan)
 
 
-@written("numpy.nanstd", kinks="0 where all are equal")
+@library_program("numpy.nanstd", kinks="0 where all are equal")
 def nanstd(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     var = nanvar(a, axis, ddof=ddof, keepdims=keepdims)
     # As `std`: the derivative is 0 if all elements are equal.
     return np.where(var == 0, var, np.sqrt(np.where(var == 0, 1.0, var)))
 
 
-@written("numpy.nanmax", kinks="ties share evenly")
+@library_program("numpy.nanmax", kinks="ties share evenly")
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if np.asarray(a).dtype.kind != "f":
         return np.max(a, axis=axis, keepdims=keepdims)
@@ -77,7 +77,7 @@ def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.where(_count(a, axis, keepdims) == 0, np.nan, out)
 
 
-@written("numpy.nanmin", kinks="ties share evenly")
+@library_program("numpy.nanmin", kinks="ties share evenly")
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if np.asarray(a).dtype.kind != "f":
         return np.min(a, axis=axis, keepdims=keepdims)
@@ -85,27 +85,27 @@ def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.where(_count(a, axis, keepdims) == 0, np.nan, out)
 
 
-@written("numpy.nanargmax")
+@library_program("numpy.nanargmax")
 def nanargmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.argmax(_filled(a, -np.inf), axis=axis, keepdims=keepdims)
 
 
-@written("numpy.nanargmin")
+@library_program("numpy.nanargmin")
 def nanargmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.argmin(_filled(a, np.inf), axis=axis, keepdims=keepdims)
 
 
-@written("numpy.nancumsum")
+@library_program("numpy.nancumsum")
 def nancumsum(a: Any, axis: Any = None) -> Any:
     return np.cumsum(_filled(a, 0), axis=axis)
 
 
-@written("numpy.nancumprod")
+@library_program("numpy.nancumprod")
 def nancumprod(a: Any, axis: Any = None) -> Any:
     return cumprod(_filled(a, 1), axis)
 
 
-@written("numpy.nanquantile", kinks="equal values count in the order they stand in")
+@library_program("numpy.nanquantile", kinks="equal values count in the order they stand in")
 def nanquantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -129,14 +129,14 @@ def _no_number(x: Any) -> Any:
     return np.mean(x[:0])
 
 
-@written("numpy.nanmedian", kinks="equal values count in the order they stand in")
+@library_program("numpy.nanmedian", kinks="equal values count in the order they stand in")
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     whole = x.dtype.kind in "biu"
     return nanquantile(x.astype(np.float64) if whole else x, 0.5, axis, keepdims=keepdims)
 
 
-@written("numpy.nanpercentile", kinks="equal values count in the order they stand in")
+@library_program("numpy.nanpercentile", kinks="equal values count in the order they stand in")
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:

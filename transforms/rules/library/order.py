@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import unsupported, written
+from .declare_program import library_program, unsupported
 
 
 def _places(x: Any) -> Any:
@@ -37,7 +37,7 @@ def _places(x: Any) -> Any:
     return order
 
 
-@written("numpy.argsort", "numpy.ndarray.argsort")
+@library_program("numpy.argsort", "numpy.ndarray.argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     x = np.ravel(a) if axis is None else np.asarray(a)
     if x.ndim == 1:
@@ -50,7 +50,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> 
     return np.moveaxis(places.reshape(along.shape), -1, axis)
 
 
-@written("numpy.sort", kinks="equal values count in the order they stand in")
+@library_program("numpy.sort", kinks="equal values count in the order they stand in")
 def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     x = np.ravel(a) if axis is None else np.asarray(a)
     if x.ndim == 1:
@@ -65,17 +65,17 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any
 # A sorted array is a valid partition.
 
 
-@written("numpy.partition", kinks="equal values count in the order they stand in")
+@library_program("numpy.partition", kinks="equal values count in the order they stand in")
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
     return sort(a, axis)
 
 
-@written("numpy.argpartition", "numpy.ndarray.argpartition")
+@library_program("numpy.argpartition", "numpy.ndarray.argpartition")
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
     return argsort(a, axis)
 
 
-@written("numpy.lexsort")
+@library_program("numpy.lexsort")
 def lexsort(keys: Any, axis: int = -1) -> Any:
     order = argsort(np.asarray(keys[0]), axis)
     for key in keys[1:]:
@@ -105,7 +105,7 @@ def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
     return np.expand_dims(out, tuple(range(rank)) if axis is None else axis)
 
 
-@written("numpy.median", kinks="equal values count in the order they stand in")
+@library_program("numpy.median", kinks="equal values count in the order they stand in")
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = sort(front(a, axis), 0)
     if x.dtype.kind in "biu":  # the sum of two may overflow
@@ -119,7 +119,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return kept(out, np.ndim(a), axis, keepdims)
 
 
-@written("numpy.quantile", kinks="equal values count in the order they stand in")
+@library_program("numpy.quantile", kinks="equal values count in the order they stand in")
 def quantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -179,7 +179,7 @@ def _alpha(method: str) -> Any:
     unsupported(f"a quantile by the method {method}")
 
 
-@written("numpy.percentile", kinks="equal values count in the order they stand in")
+@library_program("numpy.percentile", kinks="equal values count in the order they stand in")
 def percentile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -206,7 +206,7 @@ def search(a: Any, v: Any, right: bool) -> Any:
     return low
 
 
-@written("numpy.searchsorted", "numpy.ndarray.searchsorted")
+@library_program("numpy.searchsorted", "numpy.ndarray.searchsorted")
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
     knots = np.asarray(a)
     if np.ndim(v) == 0:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .calculus import convolve
-from .declare_program import unsupported, written
+from .declare_program import library_program, unsupported
 
 
-@written("numpy.polyval")
+@library_program("numpy.polyval")
 def polyval(p: Any, x: Any) -> Any:
     at = np.asarray(x)
     out = np.zeros_like(at)
@@ -21,7 +21,7 @@ def polyval(p: Any, x: Any) -> Any:
     return out
 
 
-@written("numpy.polynomial.polynomial.polyval")
+@library_program("numpy.polynomial.polynomial.polyval")
 def polynomial_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     if np.ndim(c) != 1:
         unsupported("polyval with several columns of coefficients is not supported")
@@ -33,7 +33,7 @@ def polynomial_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     return out
 
 
-@written("numpy.polynomial.chebyshev.chebval")
+@library_program("numpy.polynomial.chebyshev.chebval")
 def chebval(x: Any, c: Any, tensor: bool = True) -> Any:
     if np.ndim(c) != 1:
         unsupported("chebval with several columns of coefficients is not supported")
@@ -45,7 +45,7 @@ def chebval(x: Any, c: Any, tensor: bool = True) -> Any:
     return coefficients[0] + at * following - after
 
 
-@written("numpy.polynomial.legendre.legval")
+@library_program("numpy.polynomial.legendre.legval")
 def legval(x: Any, c: Any, tensor: bool = True) -> Any:
     if np.ndim(c) != 1:
         unsupported("legval with several columns of coefficients is not supported")
@@ -59,7 +59,7 @@ def legval(x: Any, c: Any, tensor: bool = True) -> Any:
     return out
 
 
-@written("numpy.polyadd")
+@library_program("numpy.polyadd")
 def polyadd(a1: Any, a2: Any) -> Any:
     p, q = np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2))
     out = np.zeros(max(p.shape[0], q.shape[0]), dtype=(p[:1] + q[:1]).dtype)
@@ -68,12 +68,12 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return out
 
 
-@written("numpy.polysub")
+@library_program("numpy.polysub")
 def polysub(a1: Any, a2: Any) -> Any:
     return polyadd(a1, -np.asarray(a2))
 
 
-@written("numpy.polymul")
+@library_program("numpy.polymul")
 def polymul(a1: Any, a2: Any) -> Any:
     return convolve(_without_zeros(a1), _without_zeros(a2))
 
@@ -87,7 +87,7 @@ def _without_zeros(p: Any) -> Any:
     return given[start:] if given.shape[0] > 0 else np.zeros(1, dtype=given.dtype)
 
 
-@written("numpy.polyder")
+@library_program("numpy.polyder")
 def polyder(p: Any, m: int = 1) -> Any:
     out = np.asarray(p)
     for _ in tuple(range(m)):
@@ -95,7 +95,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return out
 
 
-@written("numpy.polyint")
+@library_program("numpy.polyint")
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     out = np.asarray(p)
     for _ in tuple(range(m)):
@@ -104,7 +104,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return out
 
 
-@written("numpy.polyfit")
+@library_program("numpy.polyfit")
 def polyfit(x: Any, y: Any, deg: int, w: Any = None) -> Any:
     left, right = vander(np.asarray(x), deg + 1), np.asarray(y)
     if w is not None:
@@ -115,7 +115,7 @@ def polyfit(x: Any, y: Any, deg: int, w: Any = None) -> Any:
     return (found.T / scale).T
 
 
-@written("numpy.vander")
+@library_program("numpy.vander")
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if np.ndim(x) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -123,12 +123,12 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return x[:, None] ** (powers if increasing else powers[::-1])
 
 
-@written("numpy.logspace")
+@library_program("numpy.logspace")
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0) -> Any:
     return base ** np.linspace(start, stop, num, endpoint)
 
 
-@written("numpy.geomspace")
+@library_program("numpy.geomspace")
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
     exponents = np.linspace(0.0, 1.0, num, endpoint)
     out = start * (stop / start) ** exponents
@@ -146,27 +146,27 @@ def _angles(M: int) -> Any:
     return np.pi * np.arange(1 - M, M, 2) / max(M - 1, 1)
 
 
-@written("numpy.hanning")
+@library_program("numpy.hanning")
 def hanning(M: int) -> Any:
     return 0.5 + 0.5 * np.cos(_angles(M))
 
 
-@written("numpy.hamming")
+@library_program("numpy.hamming")
 def hamming(M: int) -> Any:
     return 0.54 + 0.46 * np.cos(_angles(M))
 
 
-@written("numpy.blackman")
+@library_program("numpy.blackman")
 def blackman(M: int) -> Any:
     return 0.42 + 0.5 * np.cos(_angles(M)) + 0.08 * np.cos(2.0 * _angles(M))
 
 
-@written("numpy.bartlett")
+@library_program("numpy.bartlett")
 def bartlett(M: int) -> Any:
     return 1.0 - np.abs(np.arange(1 - M, M, 2) / max(M - 1, 1))
 
 
-@written("numpy.kaiser")
+@library_program("numpy.kaiser")
 def kaiser(M: int, beta: Any) -> Any:
     ratio = np.arange(1 - M, M, 2) / max(M - 1, 1)
     return np.i0(beta * np.sqrt(1.0 - ratio * ratio)) / np.i0(1.0 * beta)

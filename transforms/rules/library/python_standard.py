@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import view_of, written
+from .declare_program import library_program, view_of
 
 
-@written("builtins.sorted", kinks="equal values count in the order they stand in")
+@library_program("builtins.sorted", kinks="equal values count in the order they stand in")
 def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     values = np.array(list(iterable))
     keys = values if key is None else np.array([key(v) for v in iterable])
@@ -65,7 +65,7 @@ def smallest(values: Any, key: Any = None, default: Any = None) -> Any:
 # ---------------------------------------------------------------- functools, itertools
 
 
-@written("functools.reduce")
+@library_program("functools.reduce")
 def reduce_(function: Any, iterable: Any, *initial: Any) -> Any:
     if len(initial) == 1:
         total, rest = initial[0], iterable
@@ -78,7 +78,7 @@ def reduce_(function: Any, iterable: Any, *initial: Any) -> Any:
     return total
 
 
-@written("itertools.accumulate")
+@library_program("itertools.accumulate")
 def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     out: Any = []
     rest = iterable
@@ -92,7 +92,7 @@ def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     return out
 
 
-@written("itertools.chain")
+@library_program("itertools.chain")
 def chain(*iterables: Any) -> Any:
     return [item for iterable in iterables for item in iterable]
 
@@ -100,7 +100,7 @@ def chain(*iterables: Any) -> Any:
 # ---------------------------------------------------------------- math
 
 
-@written("math.dist", kinks="0 where both are equal")
+@library_program("math.dist", kinks="0 where both are equal")
 def dist(p: Any, q: Any) -> Any:
     total = 0.0
     for x, y in zip(p, q):
@@ -108,7 +108,7 @@ def dist(p: Any, q: Any) -> Any:
     return math.sqrt(total) if total > 0.0 else 0.0
 
 
-@written("math.isclose")
+@library_program("math.isclose")
 def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     if a == b:
         return True
@@ -120,7 +120,7 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
 _LARGEST = 9223372036854775807
 
 
-@written("math.factorial")
+@library_program("math.factorial")
 def factorial(x: int) -> Any:
     if x < 0:
         raise ValueError("factorial() not defined for negative values")
@@ -132,7 +132,7 @@ def factorial(x: int) -> Any:
     return out
 
 
-@written("math.perm")
+@library_program("math.perm")
 def perm(n: int, k: Any = None) -> Any:
     out = 1
     for i in range(n if k is None else k):
@@ -142,7 +142,7 @@ def perm(n: int, k: Any = None) -> Any:
     return out
 
 
-@written("math.comb")
+@library_program("math.comb")
 def comb(n: int, k: int) -> Any:
     out = 1
     for i in range(k):
@@ -152,7 +152,7 @@ def comb(n: int, k: int) -> Any:
     return out
 
 
-@written("math.isqrt")
+@library_program("math.isqrt")
 def isqrt(n: int) -> Any:
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
@@ -167,32 +167,32 @@ def isqrt(n: int) -> Any:
 # ---------------------------------------------------------------- statistics
 
 
-@written("statistics.mean", "statistics.fmean")
+@library_program("statistics.mean", "statistics.fmean")
 def mean(data: Any) -> Any:
     return float(np.mean(np.array(data)))
 
 
-@written("statistics.variance")
+@library_program("statistics.variance")
 def variance(data: Any) -> Any:
     return float(np.var(np.array(data), ddof=1))
 
 
-@written("statistics.pvariance")
+@library_program("statistics.pvariance")
 def pvariance(data: Any) -> Any:
     return float(np.var(np.array(data)))
 
 
-@written("statistics.stdev")
+@library_program("statistics.stdev")
 def stdev(data: Any) -> Any:
     return float(np.std(np.array(data), ddof=1))
 
 
-@written("statistics.pstdev")
+@library_program("statistics.pstdev")
 def pstdev(data: Any) -> Any:
     return float(np.std(np.array(data)))
 
 
-@written("statistics.median")
+@library_program("statistics.median")
 def median(data: Any) -> Any:
     return float(np.median(np.array(data)))
 
@@ -200,91 +200,91 @@ def median(data: Any) -> Any:
 # ---------------------------------------------------------------- operator
 
 
-@written("operator.add")
+@library_program("operator.add")
 def operator_add(a: Any, b: Any) -> Any:
     return a + b
 
 
-@written("operator.sub")
+@library_program("operator.sub")
 def operator_sub(a: Any, b: Any) -> Any:
     return a - b
 
 
-@written("operator.mul")
+@library_program("operator.mul")
 def operator_mul(a: Any, b: Any) -> Any:
     return a * b
 
 
-@written("operator.truediv")
+@library_program("operator.truediv")
 def operator_truediv(a: Any, b: Any) -> Any:
     return a / b
 
 
-@written("operator.floordiv")
+@library_program("operator.floordiv")
 def operator_floordiv(a: Any, b: Any) -> Any:
     return a // b
 
 
-@written("operator.mod")
+@library_program("operator.mod")
 def operator_mod(a: Any, b: Any) -> Any:
     return a % b
 
 
-@written("operator.pow")
+@library_program("operator.pow")
 def operator_pow(a: Any, b: Any) -> Any:
     return a**b
 
 
-@written("operator.matmul")
+@library_program("operator.matmul")
 def operator_matmul(a: Any, b: Any) -> Any:
     return a @ b
 
 
-@written("operator.lt")
+@library_program("operator.lt")
 def operator_lt(a: Any, b: Any) -> Any:
     return a < b
 
 
-@written("operator.le")
+@library_program("operator.le")
 def operator_le(a: Any, b: Any) -> Any:
     return a <= b
 
 
-@written("operator.gt")
+@library_program("operator.gt")
 def operator_gt(a: Any, b: Any) -> Any:
     return a > b
 
 
-@written("operator.ge")
+@library_program("operator.ge")
 def operator_ge(a: Any, b: Any) -> Any:
     return a >= b
 
 
-@written("operator.eq")
+@library_program("operator.eq")
 def operator_eq(a: Any, b: Any) -> Any:
     return a == b
 
 
-@written("operator.ne")
+@library_program("operator.ne")
 def operator_ne(a: Any, b: Any) -> Any:
     return a != b
 
 
-@written("operator.neg")
+@library_program("operator.neg")
 def operator_neg(a: Any) -> Any:
     return -a
 
 
-@written("operator.pos")
+@library_program("operator.pos")
 def operator_pos(a: Any) -> Any:
     return +a
 
 
-@written("operator.abs")
+@library_program("operator.abs")
 def operator_abs(a: Any) -> Any:
     return abs(a)
 
 
-@written("operator.getitem")
+@library_program("operator.getitem")
 def operator_getitem(a: Any, b: Any) -> Any:
     return a[b]

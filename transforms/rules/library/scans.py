@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import written
+from .declare_program import library_program
 
 
 def _scan_first(a: Any, axis: Any) -> Any:
@@ -18,7 +18,7 @@ def _scan_first(a: Any, axis: Any) -> Any:
     return x.astype(np.uint64) if x.dtype.kind == "u" else x.astype(np.int64)
 
 
-@written("numpy.cumprod", "numpy.ndarray.cumprod")
+@library_program("numpy.cumprod", "numpy.ndarray.cumprod")
 def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     out = _scan_first(np.asarray(a) if dtype is None else np.asarray(a).astype(dtype), axis)
     for i in range(1, out.shape[0]):
@@ -28,12 +28,12 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return out if axis is None else np.moveaxis(out, 0, axis)
 
 
-@written("numpy.cumulative_sum")
+@library_program("numpy.cumulative_sum")
 def cumulative_sum(x: Any, /, *, axis: Any = None, include_initial: bool = False) -> Any:
     return _with_initial(np.cumsum(x, axis=axis), axis, 0, include_initial)
 
 
-@written("numpy.cumulative_prod")
+@library_program("numpy.cumulative_prod")
 def cumulative_prod(x: Any, /, *, axis: Any = None, include_initial: bool = False) -> Any:
     return _with_initial(cumprod(x, axis=axis), axis, 1, include_initial)
 
@@ -50,14 +50,14 @@ def _with_initial(out: Any, axis: Any, first: int, wanted: bool) -> Any:
 # ---------------------------------------------------------------- methods of ufuncs
 
 
-@written("numpy.add.accumulate")
+@library_program("numpy.add.accumulate")
 def add_accumulate(array: Any, axis: Any = 0) -> Any:
     if axis is None:
         raise ValueError("accumulate does not allow multiple axes")
     return np.cumsum(array, axis=axis)
 
 
-@written("numpy.multiply.accumulate")
+@library_program("numpy.multiply.accumulate")
 def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
     if axis is None:
         raise ValueError("accumulate does not allow multiple axes")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime import special_functions as functions
-from .declare_program import numpy_float, scipy_floats, written
+from .declare_program import library_program, numpy_float, scipy_floats
 
 
-@written("numpy.sinc", "scipy.special.sinc")
+@library_program("numpy.sinc", "scipy.special.sinc")
 def sinc(x: Any) -> Any:
     y = np.pi * x
     near = np.abs(y) < 1e-2
@@ -23,7 +23,7 @@ def sinc(x: Any) -> Any:
     return np.where(near, series, np.sin(apart) / apart)
 
 
-@written("scipy.special.logsumexp")
+@library_program("scipy.special.logsumexp")
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     scaled = x if b is None else np.where(np.asarray(b) == 0, -np.inf, x)
@@ -40,13 +40,13 @@ def _all_axes(rank: int) -> Any:
     return tuple(range(rank))
 
 
-@written("scipy.special.softmax")
+@library_program("scipy.special.softmax")
 def softmax(x: Any, axis: Any = None) -> Any:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-@written("scipy.special.log_softmax")
+@library_program("scipy.special.log_softmax")
 def log_softmax(x: Any, axis: Any = None) -> Any:
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
@@ -55,13 +55,13 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 # ---------------------------------------------------------------- distributions
 
 
-@written("scipy.special.ndtr")
+@library_program("scipy.special.ndtr")
 def ndtr(x: Any) -> Any:
     (x,) = scipy_floats(x)
     return 0.5 * functions.erfc(-math.sqrt(0.5) * x)
 
 
-@written("scipy.special.log_ndtr")
+@library_program("scipy.special.log_ndtr")
 def log_ndtr(x: Any) -> Any:
     (x,) = scipy_floats(x)
     below = np.where(x < 0, x, -1.0)
@@ -69,7 +69,7 @@ def log_ndtr(x: Any) -> Any:
     return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(math.sqrt(0.5) * x)))
 
 
-@written("scipy.special.logit")
+@library_program("scipy.special.logit")
 def logit(x: Any) -> Any:
     (p,) = scipy_floats(x)
     # Around 0.5 the difference of log(x) and log(1 - x) is smaller than either: cancellation.
@@ -78,7 +78,7 @@ def logit(x: Any) -> Any:
     return np.where(near, np.log1p(middle) - np.log1p(-middle), np.log(far) - np.log1p(-far))
 
 
-@written("scipy.special.log_expit")
+@library_program("scipy.special.log_expit")
 def log_expit(x: Any) -> Any:
     (x,) = scipy_floats(x)
     above, below = np.where(x >= 0, x, 0.0), np.where(x < 0, x, 0.0)
@@ -88,32 +88,32 @@ def log_expit(x: Any) -> Any:
 # ---------------------------------------------------------------- entropies
 
 
-@written("scipy.special.xlogy", kinks="0 in both where both are 0")
+@library_program("scipy.special.xlogy", kinks="0 in both where both are 0")
 def xlogy(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y)
     return x * np.log(np.where((x == 0) & ((y <= 0) | (y == np.inf)), 1.0, y))
 
 
-@written("scipy.special.xlog1py", kinks="0 in both where x is 0 and y is -1")
+@library_program("scipy.special.xlog1py", kinks="0 in both where x is 0 and y is -1")
 def xlog1py(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y)
     return x * np.log1p(np.where((x == 0) & ((y <= -1) | (y == np.inf)), 0.0, y))
 
 
-@written("scipy.special.entr", kinks="0 at 0")
+@library_program("scipy.special.entr", kinks="0 at 0")
 def entr(x: Any) -> Any:
     (x,) = scipy_floats(x, single=True)
     inside = np.where(x > 0, x, 1.0)
     return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(inside)))
 
 
-@written("scipy.special.rel_entr")
+@library_program("scipy.special.rel_entr")
 def rel_entr(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y, single=True)
     return np.where((x > 0) & (y > 0), _weighed_log(x, y), _outside(x, y, 0.0))
 
 
-@written("scipy.special.kl_div")
+@library_program("scipy.special.kl_div")
 def kl_div(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y, single=True)
     # In float64, as in SciPy: for x near y the terms cancel.
@@ -140,13 +140,13 @@ def _outside(x: Any, y: Any, at_zero: Any) -> Any:
 # ---------------------------------------------------------------- gamma
 
 
-@written("scipy.special.loggamma")
+@library_program("scipy.special.loggamma")
 def loggamma(z: Any) -> Any:
     (x,) = scipy_floats(z)
     return np.where(x < 0, np.nan, functions.lgamma(x))
 
 
-@written("scipy.special.multigammaln")
+@library_program("scipy.special.multigammaln")
 def multigammaln(a: Any, d: int) -> Any:
     x = np.asarray(a)
     if np.any(x <= 0.5 * (d - 1)):
@@ -160,7 +160,7 @@ def multigammaln(a: Any, d: int) -> Any:
 # ---------------------------------------------------------------- others
 
 
-@written("numpy.frexp")
+@library_program("numpy.frexp")
 def frexp(x: Any) -> Any:
     x = numpy_float(x)
     plain = np.isfinite(x) & (x != 0)
@@ -178,26 +178,26 @@ def _scaled(x: Any, power: Any) -> Any:
     return x * 2.0**half * 2.0 ** (power - half)
 
 
-@written("math.frexp")
+@library_program("math.frexp")
 def math_frexp(x: Any) -> Any:
     mantissa, power = frexp(x)
     return float(mantissa), int(power)
 
 
-@written("scipy.special.exp10")
+@library_program("scipy.special.exp10")
 def exp10(x: Any) -> Any:
     (x,) = scipy_floats(x)
     return 10.0**x
 
 
-@written("scipy.special.cosm1")
+@library_program("scipy.special.cosm1")
 def cosm1(x: Any) -> Any:
     (x,) = scipy_floats(x)
     half = np.sin(0.5 * x)
     return -2.0 * half * half
 
 
-@written("scipy.special.exprel")
+@library_program("scipy.special.exprel")
 def exprel(x: Any) -> Any:
     (x,) = scipy_floats(x)
     near = np.abs(x) < 1e-4
@@ -206,7 +206,7 @@ def exprel(x: Any) -> Any:
     return np.where(near, series, np.expm1(apart) / apart)
 
 
-@written("scipy.special.huber")
+@library_program("scipy.special.huber")
 def huber(delta: Any, r: Any) -> Any:
     delta, r = scipy_floats(delta, r, single=True)
     size = np.abs(r)
@@ -214,7 +214,7 @@ def huber(delta: Any, r: Any) -> Any:
     return np.where(delta < 0, np.inf, value)
 
 
-@written("scipy.special.pseudo_huber")
+@library_program("scipy.special.pseudo_huber")
 def pseudo_huber(delta: Any, r: Any) -> Any:
     delta, r = scipy_floats(delta, r, single=True)
     root = np.hypot(delta, r)

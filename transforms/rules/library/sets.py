@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import written
+from .declare_program import library_program
 from .order import argsort, search, searchsorted
 
 
@@ -19,7 +19,7 @@ def _firsts(x: Any) -> Any:
     return new
 
 
-@written("numpy.unique", kinks="equal values count in the order they stand in")
+@library_program("numpy.unique", kinks="equal values count in the order they stand in")
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
@@ -40,41 +40,41 @@ def unique(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@written("numpy.isin", "numpy.in1d")
+@library_program("numpy.isin", "numpy.in1d")
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     found = np.any(np.expand_dims(element, -1) == np.ravel(test_elements), axis=-1)
     return ~found if invert else found
 
 
-@written("numpy.intersect1d")
+@library_program("numpy.intersect1d")
 def intersect1d(ar1: Any, ar2: Any) -> Any:
     x = unique(ar1)
     return x[isin(x, ar2)]
 
 
-@written("numpy.union1d")
+@library_program("numpy.union1d")
 def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
 
 
-@written("numpy.setdiff1d")
+@library_program("numpy.setdiff1d")
 def setdiff1d(ar1: Any, ar2: Any) -> Any:
     x = unique(ar1)
     return x[isin(x, ar2, invert=True)]
 
 
-@written("numpy.setxor1d")
+@library_program("numpy.setxor1d")
 def setxor1d(ar1: Any, ar2: Any) -> Any:
     x, y = unique(ar1), unique(ar2)
     return np.sort(np.concatenate((x[isin(x, y, invert=True)], y[isin(y, x, invert=True)])))
 
 
-@written("numpy.array_equal")
+@library_program("numpy.array_equal")
 def array_equal(a1: Any, a2: Any) -> Any:
     return np.shape(a1) == np.shape(a2) and bool(np.all(np.equal(a1, a2)))
 
 
-@written("numpy.array_equiv")
+@library_program("numpy.array_equiv")
 def array_equiv(a1: Any, a2: Any) -> Any:
     return bool(np.all(np.equal(a1, a2)))
 
@@ -82,7 +82,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 # ---------------------------------------------------------------- counting
 
 
-@written("numpy.bincount")
+@library_program("numpy.bincount")
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
@@ -104,7 +104,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return sums
 
 
-@written("numpy.digitize")
+@library_program("numpy.digitize")
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = np.asarray(bins)
     side = "left" if right else "right"
@@ -113,7 +113,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return edges.shape[0] - searchsorted(edges[::-1], x, side)
 
 
-@written("numpy.histogram_bin_edges")
+@library_program("numpy.histogram_bin_edges")
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     if np.ndim(bins) == 1:
         return np.asarray(bins)
@@ -132,7 +132,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     return edges.astype(kind) if kind.kind == "f" else edges
 
 
-@written("numpy.histogram")
+@library_program("numpy.histogram")
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:

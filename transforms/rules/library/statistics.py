@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .declare_program import written
+from .declare_program import library_program
 
 
-@written("numpy.average")
+@library_program("numpy.average")
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -29,12 +29,12 @@ def average(
     return (mean, total) if returned else mean
 
 
-@written("numpy.ptp", "numpy.ndarray.ptp", kinks="ties share evenly")
+@library_program("numpy.ptp", "numpy.ndarray.ptp", kinks="ties share evenly")
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
-@written("numpy.cov")
+@library_program("numpy.cov")
 def cov(
     m: Any,
     y: Any = None,
@@ -75,7 +75,7 @@ def _joined(m: Any, y: Any, rowvar: bool) -> Any:
     return np.concatenate((_variables(m, rowvar), _variables(y, rowvar)))
 
 
-@written("numpy.corrcoef")
+@library_program("numpy.corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     c = cov(x, y, rowvar)
     if np.ndim(c) == 0:

@@ -18,7 +18,7 @@ from .. import operation_text
 from ..declare import (
     as_numpy_scalar,
     as_operand,
-    constant,
+    constant_like,
     constant_scalar,
     elementwise,
     elementwise_infer,
@@ -196,7 +196,7 @@ _TIES = "a tie is split evenly"
 
 def _largest(x, y, out):
     """Partials of `maximum`: a tie is split evenly."""
-    half = constant(0.5, out) * (x == y)
+    half = constant_like(0.5, out) * (x == y)
     return (x > y) + half, (x < y) + half
 
 
@@ -223,7 +223,7 @@ def minimum(x, y, *, out):
 
 def _largest_number(x, y, out):
     """Partials of `fmax`: as `_largest`, but if one operand is nan the other has partial 1."""
-    half = constant(0.5, out) * (x == y)
+    half = constant_like(0.5, out) * (x == y)
     return ((x > y) | np.isnan(y)) + half, ((x < y) | np.isnan(x)) + half
 
 
@@ -234,7 +234,7 @@ def fmax(x, y, *, out):
 
 @elementwise("numpy.fmin", kinks=_TIES)
 def fmin(x, y, *, out):
-    half = constant(0.5, out) * (x == y)
+    half = constant_like(0.5, out) * (x == y)
     return ((x < y) | np.isnan(y)) + half, ((x > y) | np.isnan(x)) + half
 
 

@@ -11,7 +11,7 @@ from ...ir.symbolic_dims import Dim
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def typed(dtype: str, shape: tuple[Dim, ...]) -> Type:
+def array_or_scalar(dtype: str, shape: tuple[Dim, ...]) -> Type:
     """An array type, or a scalar type if the shape is empty."""
     return Array(dtype, shape) if shape else Scalar(dtype)
 
@@ -22,7 +22,7 @@ def transpose_matrices(x: Sym) -> Sym:
     return x.b.emit("transpose", x, axes=axes)
 
 
-def bilinear(name: str) -> Any:
+def multilinear_pushforward(name: str) -> Any:
     """The pushforward of a multilinear operation: the product rule."""
 
     def pushforward(b: Builder, dots: Any, out: Any, args: Any, attrs: dict[str, Any]) -> Sym:

@@ -11,7 +11,14 @@ import numpy as np
 from ...ir.builder import Builder, Sym
 from ...ir.nodes import is_complex, is_float
 from ...ir.op_registry import surface
-from ..axes_and_sizes import axis_of, known, product, refuse, size_of, static
+from ..axes_and_sizes import (
+    axis_of,
+    constant_value,
+    product,
+    require_static,
+    size_of,
+    unsupported_error,
+)
 from ..declare import as_operand, refuse_keywords
 
 # ---------------------------------------------------------------- diagonals and triangles
@@ -27,7 +34,7 @@ def diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1
 
 
 def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Sym:
-    x, k = as_operand(b, a), static(offset, "offset")
+    x, k = as_operand(b, a), require_static(offset, "offset")
     if x.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     first, second = axis_of(b, axis1, x.ndim, "axis1"), axis_of(b, axis2, x.ndim, "axis2")
@@ -44,7 +51,7 @@ def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: A
     # A diagonal outside the matrix is empty: its length is negative, and so `arange` is empty.
     square = not k and b.facts.known_equal(*x.type.shape[-2:])
     length = rows if square else b.emit("minimum", rows, columns)
-    at = _iota(b, known(b.sym(length)))
+    at = _iota(b, constant_value(b.sym(length)))
     indices = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
     items = (*[("all",)] * (x.ndim - 2), ("array", 1), ("array", 2))
     return b.emit("index", x, *indices, items=items)
@@ -68,7 +75,7 @@ def build_trace(
 
 @surface("numpy.diag")
 def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
-    x, k = as_operand(b, v), static(k, "k")
+    x, k = as_operand(b, v), require_static(k, "k")
     if x.ndim == 2:
         return b.view(build_diagonal(b, x, k))
     if x.ndim != 1:
@@ -85,9 +92,9 @@ def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
 def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
     x = as_operand(b, m)
     if not x.ndim:
-        raise refuse(b, "a triangle of a number", "give it a matrix")
-    if x.ndim > 1 and isinstance(known(k), (int, np.integer)):
-        return b.emit("tril" if lower else "triu", x, k=int(known(k)))
+        raise unsupported_error(b, "a triangle of a number", "give it a matrix")
+    if x.ndim > 1 and isinstance(constant_value(k), (int, np.integer)):
+        return b.emit("tril" if lower else "triu", x, k=int(constant_value(k)))
     # As in NumPy, a vector is broadcast to a square matrix whose rows are that vector.
     rows = b.emit("expand_dims", _iota(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
     columns = _iota(b, size_of(b, x, x.ndim - 1))
@@ -111,7 +118,7 @@ def build_triu(b: Builder, m: Any, k: Any = 0) -> Sym:
 @surface("numpy.tile")
 def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     x = as_operand(b, A)
-    counts = [known(r) for r in (reps if isinstance(reps, (tuple, list)) else (reps,))]
+    counts = [constant_value(r) for r in (reps if isinstance(reps, (tuple, list)) else (reps,))]
     rank = max(x.ndim, len(counts))
     counts = [1] * (rank - len(counts)) + counts
     sizes = [1] * (rank - x.ndim) + [size_of(b, x, i) for i in range(x.ndim)]
@@ -124,7 +131,7 @@ def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
 
 @surface("numpy.repeat", "numpy.ndarray.repeat")
 def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
-    x, count = as_operand(b, a), known(repeats)
+    x, count = as_operand(b, a), constant_value(repeats)
     if axis is None and x.ndim != 1:
         axis, x = 0, b.emit("reshape", x, product(x.shape))
     at = axis_of(b, 0 if axis is None else axis, x.ndim)
@@ -194,7 +201,7 @@ def build_isclose(
     near = b.emit("absolute", x - y) <= atol + rtol * b.emit("absolute", y)
     # An infinity is close only to itself.
     close = (near & b.emit("isfinite", y)) | (x == y)
-    if static(equal_nan, "equal_nan"):
+    if require_static(equal_nan, "equal_nan"):
         close = close | (b.emit("isnan", x) & b.emit("isnan", y))
     return close
 

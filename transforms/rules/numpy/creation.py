@@ -15,7 +15,7 @@ from ...ir.nodes import FLOATS, Array, ListOf, Operand, Scalar, Type, is_float
 from ...ir.op_registry import SURFACES, Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import known, static
+from ..axes_and_sizes import constant_value, require_static
 from ..broadcasting import unbroadcast
 from ..declare import as_numpy_scalar, as_operand, refuse_keywords
 from ..dtypes import as_dtype
@@ -196,7 +196,7 @@ def as_sizes(b: Builder, shape: Any) -> list[Any]:
     """The sizes of a shape argument (an int or a sequence of ints), as ints or int64 Syms."""
     if isinstance(shape, Sym) and shape.ndim == 1:
         raise UnsupportedError("a shape given as an array", advice="give a tuple of sizes")
-    sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    sizes = [constant_value(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     for s in sizes:
         dtype = s.dtype if isinstance(s, Sym) else np.asarray(s).dtype.name
         if not dtype.startswith(("int", "uint")):
@@ -335,12 +335,14 @@ def build_array(
     **keywords: Any,
 ) -> Any:
     refuse_keywords("numpy.array", keywords)
-    if static(ndmin, "ndmin"):
+    if require_static(ndmin, "ndmin"):
         refuse_keywords("numpy.array", {"ndmin": ndmin})
     x = _as_array(b, object, dtype)
     # A value that was just created needs no copy.
     return (
-        b.emit("copy", x) if isinstance(object, Sym) and x is object and static(copy, "copy") else x
+        b.emit("copy", x)
+        if isinstance(object, Sym) and x is object and require_static(copy, "copy")
+        else x
     )
 
 

@@ -17,11 +17,11 @@ from ...ir.nodes import Type
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import invalid, require_equal, size_of, static
+from ..axes_and_sizes import require_equal, require_static, size_of, value_error
 from ..declare import as_operand
 from ..promotion import join_dtypes
-from .bilinear import LETTERS, bilinear, transpose_matrices, typed
-from .indexing import placement
+from .bilinear import LETTERS, array_or_scalar, multilinear_pushforward, transpose_matrices
+from .indexing import advanced_axes_position
 from .shape_functions import transposed
 
 Attrs = dict[str, Any]
@@ -42,7 +42,7 @@ def _infer(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Any) -> Typ
         assert len(letters) == len(set(letters)) == t.ndim, attrs
         for letter, dim in zip(letters, t.shape):
             dims.setdefault(letter, dim)
-    return typed(join_dtypes(types), tuple(dims[letter] for letter in out))
+    return array_or_scalar(join_dtypes(types), tuple(dims[letter] for letter in out))
 
 
 def _pullback(
@@ -70,7 +70,7 @@ register(
         evaluate=lambda *xs, subscripts: np.einsum(subscripts, *xs),
         text=_text,
         pullback=_pullback,
-        pushforward=bilinear("einsum"),
+        pushforward=multilinear_pushforward("einsum"),
         doc="sums of products over named axes",
     )
 )
@@ -134,7 +134,7 @@ def _diagonal(b: Builder, x: Sym, letters: str) -> tuple[Sym, str]:
         ranges.append(b.emit("expand_dims", along, axes=axes) if axes else along)
     items = tuple(("array", repeated.index(c) + 1) if c in repeated else ("all",) for c in letters)
     rest = [c for c in letters if c not in repeated]
-    at = placement(items)
+    at = advanced_axes_position(items)
     assert at is not None
     return b.emit("index", x, *ranges, items=items), "".join(rest[:at] + repeated + rest[at:])
 
@@ -217,7 +217,7 @@ def _as_matmul(b: Builder, left: list[tuple[Sym, str]], out: str) -> Sym | None:
 def einsum(b: Builder, *operands: Any, optimize: Any = False) -> Sym:
     if not isinstance(operands[0], str):
         operands = _from_lists(b, operands)
-    text = static(operands[0], "subscripts").replace(" ", "")
+    text = require_static(operands[0], "subscripts").replace(" ", "")
     xs = [as_operand(b, x) for x in operands[1:]]
     labels, out = _explicit(b, text, [x.ndim for x in xs])
     made = contract(b, xs, labels, out)
@@ -230,7 +230,9 @@ def _from_lists(b: Builder, operands: Sequence[Any]) -> tuple[Any, ...]:
 
     def letters(sublist: Any) -> str:
         order = LETTERS[26:] + LETTERS[:26]
-        return "".join("..." if n is Ellipsis else order[n] for n in static(sublist, "sublist"))
+        return "".join(
+            "..." if n is Ellipsis else order[n] for n in require_static(sublist, "sublist")
+        )
 
     pairs = len(operands) // 2
     text = ",".join(letters(operands[2 * k + 1]) for k in range(pairs))
@@ -246,15 +248,15 @@ def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
     labels = inputs.split(",")
     if len(labels) != len(ranks):
         many = "more" if len(ranks) > len(labels) else "fewer"
-        raise invalid(b, f"{many} operands provided to einstein sum function than specified")
+        raise value_error(b, f"{many} operands provided to einstein sum function than specified")
     for s in (*labels, out):
         rest = s.replace("...", "", 1)
         if not all(c in LETTERS for c in rest):
-            raise invalid(b, f"invalid subscript in {subject} {text!r}")
+            raise value_error(b, f"invalid subscript in {subject} {text!r}")
     free = [c for c in LETTERS if c not in text]
     dots = [rank - len(s) + 3 for s, rank in zip(labels, ranks, strict=True) if "..." in s]
     if any(d < 0 for d in dots) or max(dots, default=0) > len(free):
-        raise invalid(b, f"{subject} contains too many subscripts for an operand")
+        raise value_error(b, f"{subject} contains too many subscripts for an operand")
     spare = "".join(free[: max(dots, default=0)])
     expanded = []
     for k, (s, rank) in enumerate(zip(labels, ranks, strict=True)):
@@ -262,20 +264,20 @@ def _explicit(b: Builder, text: str, ranks: list[int]) -> tuple[list[str], str]:
         full = s.replace("...", spare[len(spare) - width :] if width else "")
         if len(full) != rank:
             many = "too many subscripts for" if len(full) > rank else "too few subscripts for"
-            raise invalid(b, f"{subject} contains {many} operand {k}")
+            raise value_error(b, f"{subject} contains {many} operand {k}")
         expanded.append(full)
     every = "".join(expanded)
     if not arrow:
         once = sorted(c for c in set(inputs) & set(LETTERS) if every.count(c) == 1)
         return expanded, spare + "".join(once)
     if spare and "..." not in out:
-        raise invalid(b, "the output lacks the '...' of the inputs in the einstein sum")
+        raise value_error(b, "the output lacks the '...' of the inputs in the einstein sum")
     out = out.replace("...", spare)
     for c in out:
         if c not in every:
-            raise invalid(
+            raise value_error(
                 b, f"{subject} included output subscript '{c}' which never appeared in an input"
             )
         if out.count(c) > 1:
-            raise invalid(b, f"{subject} includes output subscript '{c}' multiple times")
+            raise value_error(b, f"{subject} includes output subscript '{c}' multiple times")
     return expanded, out

@@ -23,8 +23,8 @@ from ...ir.op_registry import SURFACES, Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim, floordiv
 from ...runtime.helpers import resize_axis
-from ..axes_and_sizes import axes_of, axis_of, invalid, known, size_of, static
-from ..declare import as_operand, constant
+from ..axes_and_sizes import axes_of, axis_of, constant_value, require_static, size_of, value_error
+from ..declare import as_operand, constant_like
 from .complex_numbers import conjugate
 from .creation import symbolic_size
 
@@ -73,7 +73,7 @@ def _weights(b: Builder, like: Sym, n: Any, axis: int, mirrored: float) -> Sym:
     `mirrored` for frequencies that have a mirror image, 1 for 0 and n / 2, which have none."""
     k = b.emit("arange", 0, size_of(b, like, axis), 1, dtype="int64")
     own = (k == 0) | (k * 2 == n)
-    one = b.sym(constant(1.0, b.sym(np.dtype(real_dtype(like.dtype)).type(1))))
+    one = b.sym(constant_like(1.0, b.sym(np.dtype(real_dtype(like.dtype)).type(1))))
     weights = b.emit("where", own, one, one * mirrored)
     axes = tuple(i for i in range(like.ndim) if i != axis)
     return b.emit("expand_dims", weights, axes=axes) if axes else weights
@@ -165,7 +165,7 @@ _declare(
 
 
 def _norm(norm: Any) -> str:
-    norm = static(norm, "norm") or "backward"
+    norm = require_static(norm, "norm") or "backward"
     if norm not in _OPPOSITE_NORM:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return norm
@@ -174,7 +174,7 @@ def _norm(norm: Any) -> str:
 def _operand(b: Builder, a: Any) -> Sym:
     x = as_operand(b, a)
     if x.ndim == 0:
-        raise invalid(b, "tuple index out of range")
+        raise value_error(b, "tuple index out of range")
     if x.dtype in ("float32", "float64", "complex64", "complex128"):
         return x
     return x.astype("float32" if x.dtype == "float16" else "float64")
@@ -182,7 +182,7 @@ def _operand(b: Builder, a: Any) -> Sym:
 
 def _sized(b: Builder, x: Sym, n: Any, axis: int) -> Sym:
     """x truncated or padded to size n along an axis; x itself if it has that size."""
-    n = size_of(b, x, axis) if n is None else known(n)
+    n = size_of(b, x, axis) if n is None else constant_value(n)
     _check_size(b, n)
     dim = symbolic_size(n.operand) if isinstance(n, Sym) else Dim.of(n)
     if b.facts.known_equal(dim, x.type.shape[axis]):
@@ -226,8 +226,8 @@ def build_rfft(b: Builder, a: Any, n: Any = None, axis: Any = -1, norm: Any = No
 def build_irfft(b: Builder, a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Sym:
     x = _operand(b, a)
     at = axis_of(b, axis, x.ndim)
-    half = None if n is None else known(n) // 2 + 1
-    n = (size_of(b, x, at) - 1) * 2 if n is None else known(n)
+    half = None if n is None else constant_value(n) // 2 + 1
+    n = (size_of(b, x, at) - 1) * 2 if n is None else constant_value(n)
     _check_size(b, n)
     x = _sized(b, x, half, at).astype(complex_dtype(x.dtype))
     return b.emit("irfft", x, n, axis=at, norm=_norm(norm))
@@ -253,13 +253,13 @@ def _plan(b: Builder, x: Sym, s: Any, axes: Any) -> list[tuple[int, Any]]:
     if axes is None:
         count = x.ndim if s is None else len(s)
         axes = range(-count, 0)
-    axes = static(tuple(axes), "axes")
+    axes = require_static(tuple(axes), "axes")
     chosen = (
         axes_of(b, axes, x.ndim)
         if len(set(axes)) == len(axes)
         else tuple(axis_of(b, a, x.ndim) for a in axes)
     )
-    sizes: list[Any] = [None] * len(chosen) if s is None else [known(n) for n in s]
+    sizes: list[Any] = [None] * len(chosen) if s is None else [constant_value(n) for n in s]
     sizes = [None if isinstance(n, int) and n == -1 else n for n in sizes]
     if len(sizes) != len(chosen):
         raise ValueError("Shape and axes have different lengths.")
@@ -303,7 +303,7 @@ def _shift(sign: int) -> Callable[..., Sym]:
     def build(b: Builder, x: Any, axes: Any = None) -> Sym:
         x = as_operand(b, x)
         if not x.ndim:
-            raise invalid(b, "a number has no axis to shift along")
+            raise value_error(b, "a number has no axis to shift along")
         for at in range(x.ndim) if axes is None else axes_of(b, axes, x.ndim):
             half = size_of(b, x, at) // 2
             x = SURFACES["numpy.roll"](b, x, half if sign > 0 else -half, at)

@@ -18,7 +18,7 @@ from ...ir.op_registry import Accumulate, Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim, mask_count, slice_length
 from ..axes_and_sizes import require_equal, size_of
-from ..broadcasting import broadcast_shapes
+from ..broadcasting import infer_broadcast_shape
 
 Item = tuple[Any, ...]
 Items = Sequence[Item]
@@ -42,7 +42,7 @@ def is_advanced(items: Items) -> bool:
     return any(item[0] in ("array", "mask") for item in items)
 
 
-def placement(items: Items) -> int | None:
+def advanced_axes_position(items: Items) -> int | None:
     """The position, among the result's axes, of the broadcast axes of the index arrays.
 
     If the index arrays are adjacent it is the position of the first one, otherwise 0.  None for
@@ -87,7 +87,7 @@ def result_shape(
             axis += mask.type.ndim - 1
         axis += 1
     assert axis == len(shape), (shape, items)
-    at = placement(items)
+    at = advanced_axes_position(items)
     if at is None:
         return tuple(kept)
     return (*kept[:at], *_index_shape(b, arrays), *kept[at:])
@@ -143,7 +143,7 @@ def _index_shape(b: Builder, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
                     False, "IndexError", "shape mismatch: indexing arrays could not be broadcast"
                 )
                 return left
-    return broadcast_shapes(b, *shapes)
+    return infer_broadcast_shape(b, *shapes)
 
 
 def result_layout(layout: str, items: Items, args: Sequence[Operand]) -> str:

@@ -12,11 +12,11 @@ from ...ir.nodes import Array, Operand, Type
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import axis_of, invalid, require_equal, size_of, static
+from ..axes_and_sizes import axis_of, require_equal, require_static, size_of, value_error
 from ..declare import as_numpy_scalar, as_operand
 from ..dtypes import as_dtype, require_cast
 from ..promotion import join_dtypes
-from .shape_functions import atleast_1d, atleast_2d, atleast_3d, ravel, sliced
+from .shape_functions import atleast_1d, atleast_2d, atleast_3d, ravel, slice_axis
 
 Attrs = dict[str, Any]
 
@@ -96,7 +96,7 @@ def _pullback_concatenate(
         size = None if last else size_of(b, args[k], axis)
         stop = size if start is None or last else start + size
         if k in wanted:
-            bars[k] = g if last and start is None else sliced(b, g, axis, start, stop)
+            bars[k] = g if last and start is None else slice_axis(b, g, axis, start, stop)
         start = stop
     return bars
 
@@ -161,7 +161,7 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
     if isinstance(arrays, Sym):
         count = size_of(b, arrays, 0) if arrays.ndim else 0
         if isinstance(count, Sym):
-            raise invalid(b, "the number of arrays to join must be known")
+            raise value_error(b, "the number of arrays to join must be known")
         items = (("int", 1), *((("all",),) * (arrays.ndim - 1)))
         return [b.emit("index", arrays, k, items=items) for k in range(count)]
     operands = [as_operand(b, x) for x in arrays]
@@ -173,9 +173,9 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
 def _same_rank(b: Builder, xs: list[Sym], action: str) -> None:
     """Require at least one array, and equal ranks."""
     if not xs:
-        raise invalid(b, f"need at least one array to {action}")
+        raise value_error(b, f"need at least one array to {action}")
     if len({x.ndim for x in xs}) > 1:
-        raise invalid(
+        raise value_error(
             b,
             "all the input array dimensions except for the concatenation axis must match exactly"
             if action == "concatenate"
@@ -188,7 +188,7 @@ def cast_operand(x: Sym, dtype: Any, casting: Any) -> Sym:
     if dtype is None:
         return x
     name = as_dtype(dtype)
-    require_cast(x, name, static(casting, "casting"))
+    require_cast(x, name, require_static(casting, "casting"))
     return x.astype(name)
 
 
@@ -201,7 +201,7 @@ def concatenate(
         xs, axis = [ravel(b, x) for x in xs], 0
     _same_rank(b, xs, "concatenate")
     if xs[0].ndim == 0:
-        raise invalid(b, "zero-dimensional arrays cannot be concatenated")
+        raise value_error(b, "zero-dimensional arrays cannot be concatenated")
     axis = axis_of(b, axis, xs[0].ndim)
     return b.emit("concatenate", *xs, axis=axis)
 

@@ -13,12 +13,12 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Type, is_complex
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import MUL
-from ..axes_and_sizes import axes_of, invalid, product, require_equal, size_of, static
-from ..broadcasting import broadcast_shapes
+from ..axes_and_sizes import axes_of, product, require_equal, require_static, size_of, value_error
+from ..broadcasting import infer_broadcast_shape
 from ..declare import as_operand
 from ..operation_text import call, infix
 from ..promotion import join_dtypes
-from .bilinear import LETTERS, bilinear, transpose_matrices, typed
+from .bilinear import LETTERS, array_or_scalar, multilinear_pushforward, transpose_matrices
 
 # ---------------------------------------------------------------- matmul
 
@@ -27,7 +27,7 @@ def _infer_matmul(b: Builder, types: Sequence[Any], attrs: dict[str, Any], opera
     x, y = types
     for i, t in enumerate(types):
         if t.ndim == 0:
-            raise invalid(b, f"matmul: Input operand {i} does not have enough dimensions")
+            raise value_error(b, f"matmul: Input operand {i} does not have enough dimensions")
     at = y.ndim - 2 if y.ndim > 1 else 0
     require_equal(
         b,
@@ -44,8 +44,10 @@ def _infer_matmul(b: Builder, types: Sequence[Any], attrs: dict[str, Any], opera
             ")",
         ),
     )
-    batch = broadcast_shapes(b, x.shape[:-2], y.shape[:-2])
-    return typed(join_dtypes(types), batch + x.shape[-2:-1] + (y.shape[-1:] if y.ndim > 1 else ()))
+    batch = infer_broadcast_shape(b, x.shape[:-2], y.shape[:-2])
+    return array_or_scalar(
+        join_dtypes(types), batch + x.shape[-2:-1] + (y.shape[-1:] if y.ndim > 1 else ())
+    )
 
 
 def _pullback_matmul(
@@ -102,7 +104,7 @@ register(
         evaluate=np.matmul,
         text=infix("@", MUL),
         pullback=_pullback_matmul,
-        pushforward=bilinear("matmul"),
+        pushforward=multilinear_pushforward("matmul"),
         differentiable=(0, 1),
         doc="x @ y, batched over leading axes",
     )
@@ -137,7 +139,7 @@ register(
         evaluate=np.outer,
         text=call("np.outer"),
         pullback=_pullback_outer,
-        pushforward=bilinear("outer"),
+        pushforward=multilinear_pushforward("outer"),
         differentiable=(0, 1),
         doc="x[:, None] * y of two vectors",
     )
@@ -195,7 +197,7 @@ def tensordot(builder: Builder, a: Any, b: Any, axes: Any = 2) -> Sym:
     from .einsum import contract
 
     x, y = as_operand(builder, a), as_operand(builder, b)
-    axes = static(axes, "axes")
+    axes = require_static(axes, "axes")
     if isinstance(axes, (tuple, list)):
         left, right = (
             axes_of(builder, axes[0], x.ndim, "axes"),
@@ -203,10 +205,10 @@ def tensordot(builder: Builder, a: Any, b: Any, axes: Any = 2) -> Sym:
         )
     else:
         if axes > min(x.ndim, y.ndim):
-            raise invalid(builder, "tensordot: more axes than an operand has")
+            raise value_error(builder, "tensordot: more axes than an operand has")
         left, right = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     if len(left) != len(right):
-        raise invalid(builder, "shape-mismatch for sum")
+        raise value_error(builder, "shape-mismatch for sum")
     for i, j in zip(left, right, strict=True):
         require_equal(
             builder,

@@ -6,10 +6,17 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import MAX_ELEMENTS, TOO_LARGE_MESSAGE, known, refuse, size_of, static
+from ..axes_and_sizes import (
+    MAX_ELEMENTS,
+    TOO_LARGE_MESSAGE,
+    constant_value,
+    require_static,
+    size_of,
+    unsupported_error,
+)
 from ..declare import as_numpy_scalar, as_operand
 from .selection import build_take
-from .shape_functions import sliced
+from .shape_functions import slice_axis
 
 # Modes that copy elements of the array (gather), and modes that reduce them.
 _GATHER_MODES = ("edge", "wrap", "symmetric", "reflect")
@@ -20,7 +27,7 @@ _REDUCE_MODES = {"maximum": "max", "minimum": "min", "mean": "mean"}
 def build_pad(
     b: Builder, array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any
 ) -> Sym:
-    x, mode = as_operand(b, array), static(mode, "mode")
+    x, mode = as_operand(b, array), require_static(mode, "mode")
     option = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode)
     option = (
         "stat_length"
@@ -31,12 +38,14 @@ def build_pad(
     )
     if option is None or set(keywords) - {option}:
         extra = "".join(f", {k}=" for k in sorted(set(keywords) - {option}))
-        raise refuse(
+        raise unsupported_error(
             b, f"numpy.pad with mode={mode!r}{extra}", "fill an array and assign into its middle"
         )
     value = keywords.get(option)
     if isinstance(value, str) and value == "odd":
-        raise refuse(b, "numpy.pad with reflect_type='odd'", "write 2 * edge - np.pad(...)")
+        raise unsupported_error(
+            b, "numpy.pad with reflect_type='odd'", "write 2 * edge - np.pad(...)"
+        )
     pairs = _pairs(b, pad_width, x.ndim)
     _check_widths(b, pairs)
     if mode == "constant":
@@ -74,7 +83,7 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
 
 def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
     """Emit checks that no width is negative, or so large that sums with it overflow."""
-    widths = {id(w): known(w) for pair in pairs for w in pair}
+    widths = {id(w): constant_value(w) for pair in pairs for w in pair}
     for width in widths.values():
         if isinstance(width, Sym) and width.type.value is not None:
             if b.facts.canonical(width.type.value).is_size:
@@ -84,7 +93,7 @@ def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
 
 
 def _is_zero(width: Any) -> bool:
-    width = known(width)
+    width = constant_value(width)
     return not isinstance(width, Sym) and width == 0
 
 
@@ -117,10 +126,10 @@ def _padded_axis(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any)
 def _end(b: Builder, x: Sym, axis: int, n: Any, count: Any, side: int) -> Sym:
     """The first or last elements along an axis."""
     if side == 0:
-        return sliced(b, x, axis, stop=count)
+        return slice_axis(b, x, axis, stop=count)
     # At most all elements.
-    start = known(b.emit("maximum", b.sym(n) - count, 0)) if count != 1 else n - count
-    return sliced(b, x, axis, start=start)
+    start = constant_value(b.emit("maximum", b.sym(n) - count, 0)) if count != 1 else n - count
+    return slice_axis(b, x, axis, start=start)
 
 
 def _repeated(b: Builder, value: Sym, axis: int, count: Any) -> Sym:

@@ -17,11 +17,11 @@ from ...ir.builder import Builder, Sym, resolve_dims
 from ...ir.errors import S2STypeError, UnsupportedError
 from ...ir.nodes import Array, Draw, Rng, Scalar, Type, Var
 from ...ir.op_registry import surface
-from ..axes_and_sizes import known, static
+from ..axes_and_sizes import constant_value, require_static
 from ..declare import as_operand, as_python_float, refuse_keywords
 from ..dtypes import as_dtype
 from .creation import as_sizes, symbolic_size
-from .random_checks import check, check_parameters
+from .random_checks import check_parameters, require_valid
 
 # Distributions that are not differentiable in their parameters, with the parameter names.
 CONTINUOUS = {
@@ -89,14 +89,14 @@ def _parameters(
 
 
 def _check_scale(b: Builder, scale: Sym, name: str = "scale") -> None:
-    check(b, known(scale) < 0.0, f"{name} < 0")
+    require_valid(b, constant_value(scale) < 0.0, f"{name} < 0")
 
 
 def _shifted(b: Builder, z: Sym, loc: Sym, scale: Sym) -> Sym:
     """loc + scale * z, simplified for a constant loc of 0 or scale of 1."""
-    if known(scale) is scale or known(scale) != 1.0:
+    if constant_value(scale) is scale or constant_value(scale) != 1.0:
         z = scale * z
-    return z if known(loc) is not loc and known(loc) == 0.0 else loc + z
+    return z if constant_value(loc) is not loc and constant_value(loc) == 0.0 else loc + z
 
 
 # ---------------------------------------------------------------- location and scale
@@ -157,7 +157,7 @@ def lognormal(b: Builder, rng: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any
 def uniform(b: Builder, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Sym:
     (low, high), sizes = _parameters(b, size, low, high)
     u = draw(b, rng, "random" if rng is not None else "random_sample", (), sizes, "float64")
-    bounds = known(low), known(high)
+    bounds = constant_value(low), constant_value(high)
     if not any(isinstance(x, Sym) for x in bounds):
         return _shifted(b, u, low, b.sym(float(bounds[1]) - float(bounds[0])))
     return _shifted(b, u, low, high - low)
@@ -292,7 +292,9 @@ def integers(
     b: Builder, rng: Sym, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
     endpoint: Any = False,
 ) -> Sym:  # fmt: skip
-    return _integers(b, rng, "integers", low, high, size, dtype, static(endpoint, "endpoint"))
+    return _integers(
+        b, rng, "integers", low, high, size, dtype, require_static(endpoint, "endpoint")
+    )
 
 
 @surface("numpy.random.randint")
@@ -316,7 +318,7 @@ def _integers(
     if endpoint:
         params[1] = params[1] + 1
     params, sizes = _parameters(b, size, *params, convert=lambda _, p: p.astype("int64"))
-    check(b, known(params[0]) >= known(params[1]), "low >= high")
+    require_valid(b, constant_value(params[0]) >= constant_value(params[1]), "low >= high")
     drawn = draw(b, rng, method, _full(b, params, sizes), sizes, "int64")
     if sizes is None and dtype is not int:
         return b.emit("cast", drawn, dtype="int64")
@@ -336,7 +338,7 @@ def permutation(b: Builder, rng: Any, x: Any, axis: Any = 0) -> Sym:
     x = as_operand(b, x)
     if x.ndim == 0:
         return permutation_indices(b, rng, x.astype("int64"))
-    axis = static(axis, "axis") % x.ndim
+    axis = require_static(axis, "axis") % x.ndim
     order = permutation_indices(b, rng, x.shape[axis])
     items = tuple(("array", 1) if k == axis else ("all",) for k in range(x.ndim))
     return b.emit("index", x, order, items=items)
@@ -347,14 +349,14 @@ def choice(
     b: Builder, rng: Any, a: Any, size: Any = None, replace: Any = True, p: Any = None,
     axis: Any = 0, shuffle: Any = True,
 ) -> Sym:  # fmt: skip
-    if static(shuffle, "shuffle") is not True:
+    if require_static(shuffle, "shuffle") is not True:
         refuse_keywords("numpy.random.Generator.choice", {"shuffle": shuffle})
     x = as_operand(b, a)
-    axis = static(axis, "axis") % max(x.ndim, 1)
+    axis = require_static(axis, "axis") % max(x.ndim, 1)
     count = x.shape[axis] if x.ndim else x.astype("int64")
     sizes = None if size is None else as_sizes(b, size)
     weights = [] if p is None else [b.emit("copy", _float(b, p))]
-    args = (count, bool(static(replace, "replace")), *weights)
+    args = (count, bool(require_static(replace, "replace")), *weights)
     drawn = draw(b, rng, "choice", args, sizes, "int64")
     if x.ndim == 0:
         return drawn if sizes is not None or rng is None else b.emit("cast", drawn, dtype="int64")
@@ -376,7 +378,7 @@ def legacy_choice(b: Builder, a: Any, size: Any = None, replace: Any = True, p: 
 
 @surface("numpy.random.default_rng")
 def default_rng(b: Builder, seed: Any = None) -> Sym:
-    if isinstance(known(seed), Sym) and isinstance(seed.type, Rng):
+    if isinstance(constant_value(seed), Sym) and isinstance(seed.type, Rng):
         return seed
     return draw(b, None, "default_rng", _seed(seed, "default_rng"), None, "")
 

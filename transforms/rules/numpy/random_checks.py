@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.builder import Builder, Sym
-from ..axes_and_sizes import known
+from ..axes_and_sizes import constant_value
 
 
-def check(b: Builder, wrong: Any, message: str) -> None:
+def require_valid(b: Builder, wrong: Any, message: str) -> None:
     """Emit a ValueError if `wrong` (a Sym, or a bool known at compile time) holds anywhere."""
     if isinstance(wrong, Sym):
         found = b.emit("any", wrong, axis=None, keepdims=False) if wrong.ndim else wrong
@@ -60,5 +60,5 @@ def _negated(x: Any) -> Any:
 def check_parameters(b: Builder, method: str, params: Sequence[Sym]) -> None:
     """Emit the checks of the parameters of a draw."""
     if method in _INVALID:
-        for wrong, message in _INVALID[method](*map(known, params)):
-            check(b, wrong, message)
+        for wrong, message in _INVALID[method](*map(constant_value, params)):
+            require_valid(b, wrong, message)

@@ -13,7 +13,7 @@ from ...ir.nodes import FLOATS, Array, Operand, Scalar, Type, is_float
 from ...ir.op_registry import surface
 from ...ir.precedence import Text
 from ...ir.symbolic_dims import Dim, max0
-from ..axes_and_sizes import axis_of, known, size_of, static
+from ..axes_and_sizes import axis_of, constant_value, require_static, size_of
 from ..broadcasting import unbroadcast
 from ..declare import as_operand, refuse_keywords
 from ..dtypes import as_dtype
@@ -101,7 +101,7 @@ def build_arange(
         raise UnsupportedError("arange of bools", advice="use np.array([False, True])")
     # NumPy's default dtypes here have 64 bits.
     plain = "float64" if any(is_float(o.type) for o in operands) else "int64"
-    width = known(operands[2])
+    width = constant_value(operands[2])
     b.check(width != 0, "ZeroDivisionError", "division by zero")
     return b.emit("arange", *operands, dtype=as_dtype(dtype, plain))
 
@@ -167,7 +167,7 @@ def build_linspace(
 ) -> Any:
     refuse_keywords("numpy.linspace", keywords)
     ends = [as_operand(b, v) for v in (start, stop)]
-    endpoint = bool(static(endpoint, "endpoint"))
+    endpoint = bool(require_static(endpoint, "endpoint"))
     (count,) = as_sizes(b, num)
     dtype = as_dtype(dtype, join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)]))
     axis = axis_of(b, axis, max(e.ndim for e in ends) + 1)
@@ -175,7 +175,7 @@ def build_linspace(
         made = _array_linspace(b, ends, count, endpoint, axis).astype(dtype)
     else:
         made = b.emit("linspace", *ends, count, endpoint=endpoint, dtype=dtype)
-    if not static(retstep, "retstep"):
+    if not require_static(retstep, "retstep"):
         return made
     return made, (ends[1] - ends[0]) / (b.sym(count) - 1 if endpoint else b.sym(count))
 

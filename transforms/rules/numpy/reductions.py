@@ -14,7 +14,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Scalar, Type, is_float
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, Text, wrap
-from ..axes_and_sizes import axes_of, axis_of, known, product, size_of, static
+from ..axes_and_sizes import axes_of, axis_of, constant_value, product, require_static, size_of
 from ..broadcasting import ONE
 from ..declare import as_operand, float_dtype, refuse_keywords
 from ..dtypes import as_dtype
@@ -88,14 +88,14 @@ def reduced_count(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
     return product(size_of(b, x, i) for i in _axes(x, attrs))
 
 
-def spread(b: Builder, value: Any, x: Sym, attrs: dict[str, Any]) -> Sym:
+def expand_reduced(b: Builder, value: Any, x: Sym, attrs: dict[str, Any]) -> Sym:
     """A reduced value, expanded to broadcast against x."""
     if attrs["axis"] is None or attrs.get("keepdims"):
         return b.sym(value)
     return b.emit("expand_dims", value, axes=attrs["axis"])
 
 
-def kept(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
+def reduce_keepdims(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
     """Emit a reduction whose result broadcasts against x."""
     return b.emit(name, x, axis=attrs["axis"], keepdims=attrs["axis"] is not None)
 
@@ -106,7 +106,7 @@ def reduce_like_result(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> 
 
 
 def _sum_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return b.emit("broadcast_like", spread(b, g, x, attrs), x)
+    return b.emit("broadcast_like", expand_reduced(b, g, x, attrs), x)
 
 
 def _sum_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -114,7 +114,7 @@ def _sum_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, An
 
 
 def _mean_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return b.emit("broadcast_like", spread(b, g / reduced_count(b, x, attrs), x, attrs), x)
+    return b.emit("broadcast_like", expand_reduced(b, g / reduced_count(b, x, attrs), x, attrs), x)
 
 
 def _mean_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -122,7 +122,7 @@ def _mean_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, A
 
 
 def _prod_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return spread(b, g, x, attrs) * product_of_others(b, x, _axes(x, attrs))
+    return expand_reduced(b, g, x, attrs) * product_of_others(b, x, _axes(x, attrs))
 
 
 def _prod_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -132,13 +132,13 @@ def _prod_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, A
 
 
 def _chosen(b: Builder, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return x == spread(b, out, x, attrs)
+    return x == expand_reduced(b, out, x, attrs)
 
 
 def _extreme_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     chosen = _chosen(b, x, out, attrs)
-    ties = kept(b, "sum", chosen.astype(x.dtype), attrs)
-    return chosen * (spread(b, g, x, attrs) / ties)
+    ties = reduce_keepdims(b, "sum", chosen.astype(x.dtype), attrs)
+    return chosen * (expand_reduced(b, g, x, attrs) / ties)
 
 
 def _extreme_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
@@ -154,11 +154,11 @@ def _degrees_of_freedom(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
 
 
 def _deviation(b: Builder, x: Sym, attrs: dict[str, Any]) -> Sym:
-    return x - kept(b, "mean", x, attrs)
+    return x - reduce_keepdims(b, "mean", x, attrs)
 
 
 def _var_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    slope = spread(b, 2.0 * g / _degrees_of_freedom(b, x, attrs), x, attrs)
+    slope = expand_reduced(b, 2.0 * g / _degrees_of_freedom(b, x, attrs), x, attrs)
     return slope * _deviation(b, x, attrs)
 
 
@@ -169,7 +169,7 @@ def _var_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, An
 
 def _std_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     # If all elements are equal, the deviation is 0, and so is the product, whatever the slope.
-    slope = spread(b, g / (out * _degrees_of_freedom(b, x, attrs)), x, attrs)
+    slope = expand_reduced(b, g / (out * _degrees_of_freedom(b, x, attrs)), x, attrs)
     return b.emit("strong_mul", _deviation(b, x, attrs), slope)
 
 
@@ -230,8 +230,12 @@ for _name in ("any", "all", "argmax", "argmin", "count_nonzero"):
 
 def _reduce(b: Builder, name: str, a: Any, axis: Any, keepdims: Any, **attrs: Any) -> Sym:
     x = as_operand(b, a)
-    keepdims = bool(static(keepdims, "keepdims"))
-    if x.ndim == 0 and name not in ("mean", "var", "std") and static(axis, "axis") in (0, -1):
+    keepdims = bool(require_static(keepdims, "keepdims"))
+    if (
+        x.ndim == 0
+        and name not in ("mean", "var", "std")
+        and require_static(axis, "axis") in (0, -1)
+    ):
         axis = None  # NumPy accepts a scalar as an array of one element here
     axis = None if axis is None else tuple(sorted(axes_of(b, axis, x.ndim)))
     if isinstance(x.type, Scalar):
@@ -259,7 +263,7 @@ def _converted(b: Builder, a: Any, dtype: Any) -> Any:
 
 def _masked(b: Builder, a: Any, where: Any, otherwise: Any) -> Any:
     """`a` with the elements that where= excludes replaced by `otherwise`."""
-    if where is None or known(where) is True:
+    if where is None or constant_value(where) is True:
         return a
     x = as_operand(b, a)
     return b.emit("where", as_operand(b, where), x, np.dtype(x.dtype).type(otherwise))
@@ -307,7 +311,7 @@ def build_mean(
 ) -> Sym:
     refuse_keywords("numpy.mean", {"out": out})
     x = _converted(b, a, mean_argument("numpy.mean", dtype))
-    if where is None or known(where) is True:
+    if where is None or constant_value(where) is True:
         return _reduce(b, "mean", x, axis, keepdims)
     x = as_operand(b, x)
     x = x.astype(_mean_dtype(x.dtype))
@@ -336,22 +340,22 @@ def _var_surfaces(name: str, *paths: str) -> None:
         mean: Any = None,
         correction: Any = None,
     ) -> Sym:
-        ddof = static(ddof if correction is None else correction, "ddof")
+        ddof = require_static(ddof if correction is None else correction, "ddof")
         if not isinstance(ddof, (int, float, np.number)):
             raise TypeError(f"ddof must be a number, not {type(ddof).__name__}")
         refuse_keywords(paths[0], {"out": out})
         x = _converted(b, a, mean_argument(paths[0], dtype))
-        if mean is None and (where is None or known(where) is True):
+        if mean is None and (where is None or constant_value(where) is True):
             return _reduce(b, name, x, axis, keepdims, ddof=ddof)
         x, chosen = as_operand(b, x), True if where is None else where
         centre = build_mean(b, x, axis, keepdims=True, where=where) if mean is None else mean
         deviation = _masked(b, x - b.sym(centre), where, 0)
         total = _reduce(b, "sum", deviation * deviation, axis, keepdims)
         found = total / (_counted(b, x, chosen, axis, keepdims) - ddof)
-        return found if name == "var" else root(b, found)
+        return found if name == "var" else safe_sqrt(b, found)
 
 
-def root(b: Builder, x: Sym) -> Sym:
+def safe_sqrt(b: Builder, x: Sym) -> Sym:
     """The square root of sums of squares; its derivative at 0 is 0.
 
     Where the sum is 0 the root of 1 is taken instead, so that the cotangent there is 0."""
@@ -372,7 +376,7 @@ def _extremum_surfaces(name: str, op: str, *paths: str) -> None:
     ) -> Sym:
         refuse_keywords(paths[0], {"out": out})
         x = as_operand(b, a)
-        if where is not None and known(where) is not True:
+        if where is not None and constant_value(where) is not True:
             if initial is None:
                 raise ValueError(
                     f"reduction operation '{op}' does not have an identity,"
@@ -382,7 +386,7 @@ def _extremum_surfaces(name: str, op: str, *paths: str) -> None:
         if initial is None:
             return _reduce(b, name, x, axis, keepdims)
         more = _one_more(b, x, initial, axis)
-        if axis is not None or not static(keepdims, "keepdims"):
+        if axis is not None or not require_static(keepdims, "keepdims"):
             return _reduce(b, name, more, axis, keepdims)
         found = _reduce(b, name, more, None, False)
         return b.emit("expand_dims", found, axes=tuple(range(x.ndim))) if x.ndim else found

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Type
 from ...ir.op_registry import Rule, register, surface
-from ..axes_and_sizes import axes_of, axis_of, known, product, size_of
+from ..axes_and_sizes import axes_of, axis_of, constant_value, product, size_of
 from ..declare import as_operand
 from ..operation_text import Text, call_text
 
@@ -61,7 +61,7 @@ def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
         flat = b.emit("reshape", x, product(x.shape))
         return b.emit("reshape", build_roll(b, flat, shift, 0), *x.shape)
     at = axis_of(b, 0 if axis is None else axis, x.ndim)
-    by = known(shift)
+    by = constant_value(shift)
     if isinstance(by, (int, np.integer)) and not isinstance(by, (bool, np.bool_)):
         return b.emit("roll", x, shift=int(by), axis=at)
     n = size_of(b, x, at)

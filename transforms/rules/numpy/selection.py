@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import SURFACES, surface
-from ..axes_and_sizes import axis_of, product, size_of, static
+from ..axes_and_sizes import axis_of, product, require_static, size_of
 from ..declare import as_operand, refuse_keywords
 
 
@@ -43,7 +43,9 @@ def build_choose(b: Builder, a: Any, choices: Any, out: Any = None, mode: Any = 
     refuse_keywords("numpy.choose", {"out": out})
     which = as_operand(b, a)
     found = [as_operand(b, c) for c in choices]
-    which = _within(b, which, len(found), static(mode, "mode"), "invalid entry in choice array")
+    which = _within(
+        b, which, len(found), require_static(mode, "mode"), "invalid entry in choice array"
+    )
     total = found[-1]
     for k in range(len(found) - 2, -1, -1):
         total = b.emit("where", which == k, found[k], total)
@@ -79,7 +81,7 @@ def build_take(
     if axis is None:
         x, axis = b.emit("reshape", x, product(_sizes(b, x))) if x.ndim != 1 else x, 0
     at = axis_of(b, axis, x.ndim)
-    index = _within(b, index, size_of(b, x, at), static(mode, "mode"))
+    index = _within(b, index, size_of(b, x, at), require_static(mode, "mode"))
     items: list[Any] = [("all",)] * x.ndim
     items[at] = ("array" if index.ndim else "int", 1)
     return b.emit("index", x, index, items=tuple(items))
@@ -116,13 +118,13 @@ def build_meshgrid(b: Builder, *xi: Any, indexing: Any = "xy", sparse: Any = Fal
     vectors = [b.emit("reshape", x, product(_sizes(b, x))) for x in (as_operand(b, v) for v in xi)]
     rank = len(vectors)
     order = list(range(rank))
-    if static(indexing, "indexing") == "xy" and rank > 1:
+    if require_static(indexing, "indexing") == "xy" and rank > 1:
         order[:2] = [1, 0]
     sizes: list[Any] = [None] * rank
     for x, axis in zip(vectors, order):
         sizes[axis] = size_of(b, x, 0)
     grids = [_along(b, x, axis, rank) for x, axis in zip(vectors, order)]
-    if static(sparse, "sparse"):
+    if require_static(sparse, "sparse"):
         return grids
     return [b.emit("copy", b.emit("broadcast_to", g, *sizes)) for g in grids]
 

@@ -19,7 +19,7 @@ Attrs = dict[str, Any]
 Operands = Sequence[Operand]
 
 
-def linear(name: str) -> Any:
+def linear_pushforward(name: str) -> Any:
     """The pushforward of an operation that is linear in its first, only differentiable, operand."""
 
     def pushforward(b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: Attrs) -> Sym:
@@ -58,7 +58,7 @@ register(
         evaluate=lambda x, *, axes: np.transpose(x, axes),
         text=_text_transpose,
         pullback=_pullback_transpose,
-        pushforward=linear("transpose"),
+        pushforward=linear_pushforward("transpose"),
         differentiable=(0,),
         doc="the axes in another order",
     )
@@ -105,7 +105,7 @@ register(
         evaluate=lambda x, *sizes: np.reshape(x, tuple(int(s) for s in sizes)),
         text=_text_reshape,
         pullback=_pullback_reshape,
-        pushforward=linear("reshape"),
+        pushforward=linear_pushforward("reshape"),
         differentiable=(0,),
         doc="the elements, in C order, in another shape",
     )
@@ -119,7 +119,7 @@ register(
         text=_text_broadcast,
         # The reverse pass sums a cotangent to the shape of its operand.
         pullback=lambda b, g, out, args, attrs, wanted: {0: g},
-        pushforward=linear("broadcast_to"),
+        pushforward=linear_pushforward("broadcast_to"),
         differentiable=(0,),
         doc="x repeated along new and along single axes",
     )
@@ -173,7 +173,7 @@ register(
         evaluate=lambda x, *, axes: np.expand_dims(x, axes),
         text=_text_axes("expand_dims"),
         pullback=lambda b, g, out, args, attrs, wanted: {0: b.emit("squeeze", g, **attrs)},
-        pushforward=linear("expand_dims"),
+        pushforward=linear_pushforward("expand_dims"),
         differentiable=(0,),
         doc="new axes of size 1",
     )
@@ -186,7 +186,7 @@ register(
         evaluate=lambda x, *, axes: np.squeeze(x, axes)[()],
         text=_text_axes("squeeze"),
         pullback=lambda b, g, out, args, attrs, wanted: {0: b.emit("expand_dims", g, **attrs)},
-        pushforward=linear("squeeze"),
+        pushforward=linear_pushforward("squeeze"),
         differentiable=(0,),
         doc="without axes of size 1",
     )

@@ -14,14 +14,14 @@ from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import (
     axes_of,
     axis_of,
-    invalid,
-    known,
+    constant_value,
     product,
-    refuse,
     require_broadcastable,
+    require_static,
     shape_parts,
     size_of,
-    static,
+    unsupported_error,
+    value_error,
 )
 from ..declare import as_operand, as_python_scalar
 from .indexing import symbolic_size
@@ -47,7 +47,7 @@ def transpose(b: Builder, a: Any, axes: Any = None) -> Sym:
         return reverse_axes(b, x)
     order = axes_of(b, axes, x.ndim, "axes")
     if len(order) != x.ndim:
-        raise invalid(b, "axes don't match array")
+        raise value_error(b, "axes don't match array")
     return transposed(b, x, order)
 
 
@@ -62,7 +62,7 @@ def transpose_method(b: Builder, self: Any, *axes: Any) -> Sym:
 def matrix_transpose(b: Builder, x: Any, /) -> Sym:
     x = b.sym(x)
     if x.ndim < 2:
-        raise invalid(b, f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+        raise value_error(b, f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(b, x, -1, -2)
 
 
@@ -81,7 +81,7 @@ def moveaxis(b: Builder, a: Any, source: Any, destination: Any) -> Sym:
     start = axes_of(b, source, x.ndim, "source")
     end = axes_of(b, destination, x.ndim, "destination")
     if len(start) != len(end):
-        raise invalid(
+        raise value_error(
             b, "`source` and `destination` arguments must have the same number of elements"
         )
     order = [a for a in range(x.ndim) if a not in start]
@@ -96,16 +96,16 @@ def moveaxis(b: Builder, a: Any, source: Any, destination: Any) -> Sym:
 @surface("numpy.reshape")
 def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
     x = as_operand(b, a)
-    if static(order, "order") == "F":
+    if require_static(order, "order") == "F":
         sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
         return reverse_axes(b, reshape(b, reverse_axes(b, x), tuple(sizes)[::-1]))
     if order != "C":
-        raise refuse(b, f"reshape with order={order!r}", "use order='C' or order='F'")
-    sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+        raise unsupported_error(b, f"reshape with order={order!r}", "use order='C' or order='F'")
+    sizes = [constant_value(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     sizes = _normalise_negative_sizes(b, x, sizes)
     unknown = [k for k, s in enumerate(sizes) if isinstance(s, int) and s < 0]
     if len(unknown) > 1:
-        raise invalid(b, "can only specify one unknown dimension")
+        raise value_error(b, "can only specify one unknown dimension")
     if unknown:
         sizes[unknown[0]] = _missing_size(b, x, sizes, unknown[0])
     else:
@@ -208,7 +208,7 @@ def _reshape_error(b: Builder, x: Sym, sizes: list[Any]) -> tuple[Any, ...]:
 
 @surface("numpy.ravel", "numpy.ndarray.ravel")
 def ravel(b: Builder, a: Any, order: str = "C") -> Sym:
-    if static(order, "order") == "F":
+    if require_static(order, "order") == "F":
         return reshape(b, transpose(b, a), -1)
     return reshape(b, a, -1, order)
 
@@ -235,7 +235,7 @@ def squeeze(b: Builder, a: Any, axis: Any = None) -> Sym:
     if axis is None:
         ones = [b.facts.is_one(d) for d in x.type.shape]
         if None in ones:
-            raise refuse(
+            raise unsupported_error(
                 b,
                 "squeeze() removes the axes that happen to be 1: its rank depends on sizes",
                 "name the axis: x.squeeze(axis=0)",
@@ -274,26 +274,26 @@ def unstack(b: Builder, x: Any, /, *, axis: Any = 0) -> tuple[Sym, ...]:
     count = size_of(b, array, at)
     if isinstance(count, Sym):
         message = "numpy.unstack of an array whose size is known only at run time"
-        raise refuse(b, message, "index the array in a loop")
+        raise unsupported_error(b, message, "index the array in a loop")
     items = tuple(("int", 1) if i == at else ("all",) for i in range(array.ndim))
     return tuple(b.emit("index", array, k, items=items) for k in range(count))
 
 
 @surface("numpy.broadcast_shapes")
 def broadcast_shapes(b: Builder, *shapes: Any) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(static(s, "a shape") for s in shapes))
+    return np.broadcast_shapes(*(require_static(s, "a shape") for s in shapes))
 
 
 @surface("numpy.broadcast_to")
 def broadcast_to(b: Builder, array: Any, shape: Any) -> Sym:
     x = as_operand(b, array)
-    sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    sizes = [constant_value(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     lead = len(sizes) - x.ndim
     if lead < 0:
-        raise invalid(b, "input operand has more dimensions than allowed by the axis remapping")
+        raise value_error(b, "input operand has more dimensions than allowed by the axis remapping")
 
     def message() -> tuple[Any, ...]:
-        have = shape_parts([known(s) for s in x.shape])
+        have = shape_parts([constant_value(s) for s in x.shape])
         prefix = (
             "operands could not be broadcast together with remapped shapes [original->remapped]: "
         )
@@ -315,7 +315,7 @@ def broadcast_to(b: Builder, array: Any, shape: Any) -> Sym:
 # ---------------------------------------------------------------- by index
 
 
-def sliced(
+def slice_axis(
     b: Builder, x: Sym, axis: int, start: Any = None, stop: Any = None, step: Any = None
 ) -> Sym:
     """x[..., start:stop:step, ...] along one axis."""
@@ -330,7 +330,7 @@ def sliced(
 def flip(b: Builder, m: Any, axis: Any = None) -> Sym:
     x = as_operand(b, m)
     for a in range(x.ndim) if axis is None else axes_of(b, axis, x.ndim):
-        x = sliced(b, x, a, step=-1)
+        x = slice_axis(b, x, a, step=-1)
     return x
 
 
@@ -350,13 +350,13 @@ def diff(
 ) -> Sym:
     x = as_operand(b, a)
     if x.ndim == 0:
-        raise invalid(b, "diff requires input that is at least one dimensional")
+        raise value_error(b, "diff requires input that is at least one dimensional")
     at = axis_of(b, axis, x.ndim)
     parts = [_beside(b, part, x, at) for part in (prepend, x, append) if part is not None]
     x = b.emit("concatenate", *parts, axis=at) if len(parts) > 1 else x
     step = "not_equal" if x.dtype == "bool" else "subtract"
-    for _ in range(static(n, "n")):
-        x = b.emit(step, sliced(b, x, at, start=1), sliced(b, x, at, stop=-1))
+    for _ in range(require_static(n, "n")):
+        x = b.emit(step, slice_axis(b, x, at, start=1), slice_axis(b, x, at, stop=-1))
     return x
 
 
@@ -384,5 +384,5 @@ def item(b: Builder, self: Any, *index: Any) -> Sym:
         x = ravel(b, x)
     items = tuple(("int", k + 1) for k in range(len(index)))
     if len(items) != x.ndim:
-        raise invalid(b, "incorrect number of indices for array")
+        raise value_error(b, "incorrect number of indices for array")
     return as_python_scalar(b.emit("index", x, *index, items=items))

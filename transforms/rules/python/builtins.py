@@ -13,7 +13,7 @@ from ...ir.errors import UnsupportedError
 from ...ir.nodes import Array, Const, Scalar, is_complex, is_float
 from ...ir.op_registry import SURFACES, surface
 from ...ir.record import replace
-from ..axes_and_sizes import known, static
+from ..axes_and_sizes import constant_value, require_static
 from ..declare import (
     as_numpy_scalar,
     as_operand,
@@ -33,11 +33,13 @@ def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) ->
     """`x.astype(dtype)`; `order` and `subok` do not affect values and are ignored."""
     x = b.sym(a)
     dtype = as_dtype(dtype)
-    casting = static(args[1] if len(args) > 1 else keywords.get("casting", "unsafe"), "casting")
+    casting = require_static(
+        args[1] if len(args) > 1 else keywords.get("casting", "unsafe"), "casting"
+    )
     require_cast(x, dtype, casting)
     if isinstance(x.type, Array) and x.dtype == dtype:
         copy = args[3] if len(args) > 3 else keywords.get("copy", True)
-        return b.emit("copy", x) if static(copy, "copy") else x
+        return b.emit("copy", x) if require_static(copy, "copy") else x
     return b.emit("cast", x, dtype=dtype)
 
 
@@ -105,7 +107,7 @@ def _power_modulo(b: Builder, base: Any, exp: Any, mod: Any) -> Sym:
     operands = [b.sym(v) for v in (base, exp, mod)]
     if not all(is_weak(x.type) and x.dtype in ("int64", "bool") for x in operands):
         raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-    value, exponent, modulus = map(known, operands)
+    value, exponent, modulus = map(constant_value, operands)
     if not any(isinstance(v, Sym) for v in (value, exponent, modulus)):
         return b.sym(pow(int(value), int(exponent), int(modulus)))
     constant = not isinstance(exponent, Sym) and not isinstance(modulus, Sym)
@@ -137,7 +139,7 @@ def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
 @surface("numpy.round", "numpy.around", "numpy.ndarray.round")
 def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
     refuse_keywords("numpy.round", {"out": out})
-    x, decimals = as_operand(b, a), static(decimals, "decimals")
+    x, decimals = as_operand(b, a), require_static(decimals, "decimals")
     if x.dtype == "bool":
         raise UnsupportedError("rounding bools gives float16", advice="convert to float first")
     if not is_float(x.type):

@@ -10,8 +10,8 @@ from ...ir.op_registry import surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ...runtime import matrix_helpers as helpers
-from ..axes_and_sizes import refuse, require_equal, size_of, static
-from ..numpy.linalg.matrix_rules import column, declare, row, scipy_matrix
+from ..axes_and_sizes import require_equal, require_static, size_of, unsupported_error
+from ..numpy.linalg.matrix_rules import as_column, as_row, declare_matrix_op, scipy_matrix
 
 Attrs = dict[str, Any]
 
@@ -22,7 +22,7 @@ def _shifted_columns(ab: Sym, shift: Sym) -> tuple[Sym, Sym]:
     `shift` has one value per row of `ab`.  Indices out of range are clipped."""
     b = ab.b
     n = size_of(b, ab, 1)
-    at = row(b.emit("arange", 0, n, 1, dtype="int64")) + column(shift)
+    at = as_row(b.emit("arange", 0, n, 1, dtype="int64")) + as_column(shift)
     inside = (at >= 0) & (at < n)
     return b.emit("maximum", b.emit("minimum", at, b.sym(n) - 1), 0), inside
 
@@ -38,7 +38,7 @@ def _transposed(ab: Sym, attrs: Attrs) -> Sym:
     k = _diagonals(b, attrs)
     at, inside = _shifted_columns(ab, k - lower)
     items = (("array", 1), ("array", 2))
-    found = b.emit("index", ab, column(upper + lower - k), at, items=items)
+    found = b.emit("index", ab, as_column(upper + lower - k), at, items=items)
     return b.emit("where", inside, found, 0.0)
 
 
@@ -77,7 +77,7 @@ def _pushforward(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs: At
         turned = {"lower": attrs["upper"], "upper": attrs["lower"]}
         bands = _transposed(b.sym(ab_dot), attrs)
         rows, _ = _rows(ab, out, turned)
-        bands = column(bands) if out.ndim == 2 else bands
+        bands = as_column(bands) if out.ndim == 2 else bands
         moved = b.emit("sum", bands * rows, axis=(0,), keepdims=False)
         change = -moved if change is None else change - moved
     return b.emit("solve_banded", ab, change, **attrs)
@@ -88,7 +88,7 @@ def _text(args: Sequence[Text], attrs: Attrs, types: Any) -> Text:
     return f"solve_banded({', '.join(parts)})", ATOM
 
 
-declare(
+declare_matrix_op(
     "solve_banded",
     (2, 2),
     lambda b, ab, rhs: ab[1:] + rhs[1:],
@@ -112,10 +112,12 @@ def solve_banded(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    lower, upper = (int(n) for n in static(tuple(l_and_u), "l_and_u"))
+    lower, upper = (int(n) for n in require_static(tuple(l_and_u), "l_and_u"))
     x, y = (scipy_matrix(builder, v, check_finite, small="float64") for v in (ab, b))
     if x.ndim != 2 or y.ndim not in (1, 2):
-        raise refuse(builder, "scipy.linalg.solve_banded of stacks", "loop over the systems")
+        raise unsupported_error(
+            builder, "scipy.linalg.solve_banded of stacks", "loop over the systems"
+        )
     count = lower + upper + 1
     require_equal(
         builder,

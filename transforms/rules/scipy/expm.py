@@ -12,7 +12,7 @@ from ...ir.op_registry import surface
 from ...runtime import matrix_helpers as helpers
 from ..axes_and_sizes import size_of
 from ..numpy.bilinear import transpose_matrices
-from ..numpy.linalg.matrix_rules import declare, part, square
+from ..numpy.linalg.matrix_rules import declare_matrix_op, require_square_matrices, slice_range
 from ..operation_text import call
 
 
@@ -24,10 +24,10 @@ def _change(a: Sym, direction: Sym) -> Sym:
     below = b.emit("concatenate", zeros, a, axis=columns)
     blocks = b.emit("concatenate", above, below, axis=columns - 1)
     n = size_of(b, a, columns)
-    return part(part(b.emit("expm", blocks), columns - 1, None, n), columns, n, None)
+    return slice_range(slice_range(b.emit("expm", blocks), columns - 1, None, n), columns, n, None)
 
 
-declare(
+declare_matrix_op(
     "expm",
     (2,),
     lambda b, a: a,
@@ -41,4 +41,4 @@ declare(
 
 @surface("scipy.linalg.expm")
 def expm(b: Builder, A: Any) -> Sym:
-    return b.emit("expm", square(b, A))
+    return b.emit("expm", require_square_matrices(b, A))

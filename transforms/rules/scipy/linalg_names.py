@@ -6,13 +6,20 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import refuse, size_of, static
+from ..axes_and_sizes import require_static, size_of, unsupported_error
 from ..declare import as_operand
 from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.factorizations import qr, svd, svdvals
-from ..numpy.linalg.matrix_rules import column, matrices, mirrored, row, scipy_matrix, square
+from ..numpy.linalg.matrix_rules import (
+    as_column,
+    as_row,
+    require_matrices,
+    require_square_matrices,
+    scipy_matrix,
+    symmetric_from_triangle,
+)
 from ..numpy.linalg.pinv_norms import pinv
-from ..numpy.linalg.triangular import triangular
+from ..numpy.linalg.triangular import emit_solve_triangular
 from ..numpy.shape_functions import ravel
 
 # ---------------------------------------------------------------- factorisations
@@ -39,24 +46,33 @@ def eigh(
     subset_by_value: Any = None,
     driver: Any = None,
 ) -> Sym:
-    if not static(eigvals_only, "eigvals_only"):
+    if not require_static(eigvals_only, "eigvals_only"):
         # SciPy calls a different LAPACK routine, which may choose other signs.
-        raise refuse(
+        raise unsupported_error(
             builder,
             "scipy.linalg.eigh with eigenvectors",
             "use np.linalg.eigh or eigvals_only=",
         )
-    if static(type, "type") != 1 or subset_by_index is not None or subset_by_value is not None:
-        raise refuse(builder, "scipy.linalg.eigh with subset_ or type=", "use np.linalg.eigh")
-    low = bool(static(lower, "lower"))
-    x = square(builder, scipy_matrix(builder, a, check_finite))
+    if (
+        require_static(type, "type") != 1
+        or subset_by_index is not None
+        or subset_by_value is not None
+    ):
+        raise unsupported_error(
+            builder, "scipy.linalg.eigh with subset_ or type=", "use np.linalg.eigh"
+        )
+    low = bool(require_static(lower, "lower"))
+    x = require_square_matrices(builder, scipy_matrix(builder, a, check_finite))
     if b is not None:
         # a @ v == w * (b @ v) has the eigenvalues of inv(l) @ a @ inv(l).T, where b == l @ l.T.
         factor = builder.emit(
-            "cholesky", mirrored(square(builder, scipy_matrix(builder, b, check_finite)), low)
+            "cholesky",
+            symmetric_from_triangle(
+                require_square_matrices(builder, scipy_matrix(builder, b, check_finite)), low
+            ),
         )
-        half = triangular(factor, mirrored(x, low))
-        x = triangular(factor, transpose_matrices(half))
+        half = emit_solve_triangular(factor, symmetric_from_triangle(x, low))
+        x = emit_solve_triangular(factor, transpose_matrices(half))
         low = True
     v = builder.emit("eigh_vectors", x, lower=low)
     return builder.emit("eigh_values", x, v, lower=low)
@@ -72,8 +88,10 @@ def scipy_svd(
     check_finite: Any = True,
     lapack_driver: Any = "gesdd",
 ) -> Any:
-    if static(lapack_driver, "lapack_driver") != "gesdd":
-        raise refuse(b, "scipy.linalg.svd with lapack_driver=", "leave out lapack_driver=")
+    if require_static(lapack_driver, "lapack_driver") != "gesdd":
+        raise unsupported_error(
+            b, "scipy.linalg.svd with lapack_driver=", "leave out lapack_driver="
+        )
     out = svd(b, scipy_matrix(b, a, check_finite), full_matrices, compute_uv)
     return tuple(out) if isinstance(out, tuple) else out
 
@@ -93,14 +111,14 @@ def scipy_qr(
     pivoting: Any = False,
     check_finite: Any = True,
 ) -> Any:
-    x, mode = matrices(b, scipy_matrix(b, a, check_finite)), static(mode, "mode")
-    if static(pivoting, "pivoting"):
-        raise refuse(b, "scipy.linalg.qr with pivoting", "leave out pivoting=")
+    x, mode = require_matrices(b, scipy_matrix(b, a, check_finite)), require_static(mode, "mode")
+    if require_static(pivoting, "pivoting"):
+        raise unsupported_error(b, "scipy.linalg.qr with pivoting", "leave out pivoting=")
     square_matrix = b.facts.relate(*x.type.shape[-2:]) == "equal"
     if mode == "economic" or (square_matrix and mode in ("full", "r")):
         q, r = qr(b, x)
         return (r,) if mode == "r" else (q, r)
-    raise refuse(b, f"scipy.linalg.qr with mode={mode!r}", 'use mode="economic"')
+    raise unsupported_error(b, f"scipy.linalg.qr with mode={mode!r}", 'use mode="economic"')
 
 
 @surface("scipy.linalg.pinv")
@@ -113,8 +131,8 @@ def scipy_pinv(
     return_rank: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    if atol is not None or static(return_rank, "return_rank"):
-        raise refuse(b, "scipy.linalg.pinv with atol= or return_rank=", "use rtol=")
+    if atol is not None or require_static(return_rank, "return_rank"):
+        raise unsupported_error(b, "scipy.linalg.pinv with atol= or return_rank=", "use rtol=")
     return pinv(b, scipy_matrix(b, a, check_finite), rtol=rtol)
 
 
@@ -124,7 +142,7 @@ def scipy_pinv(
 def _vector(b: Builder, value: Any) -> Sym:
     x = as_operand(b, value)
     if x.ndim > 1:
-        raise refuse(b, "a matrix of more than one vector", "loop over the vectors")
+        raise unsupported_error(b, "a matrix of more than one vector", "loop over the vectors")
     return ravel(b, x)
 
 
@@ -145,7 +163,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     backwards = b.emit("index", first, -1, items=(("slice", None, None, 1),))
     rest = b.emit("index", top, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", backwards, rest, axis=0)
-    at = row(_iota(b, columns)) - column(_iota(b, rows)) + (rows - 1)
+    at = as_row(_iota(b, columns)) - as_column(_iota(b, rows)) + (rows - 1)
     return _gathered(b, line, at)
 
 
@@ -154,7 +172,7 @@ def circulant(b: Builder, c: Any) -> Sym:
     x = _vector(b, c)
     n = size_of(b, x, 0)
     along = _iota(b, n)
-    return _gathered(b, x, (column(along) - row(along)) % n)
+    return _gathered(b, x, (as_column(along) - as_row(along)) % n)
 
 
 @surface("scipy.linalg.hankel")
@@ -166,4 +184,4 @@ def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)
     rest = b.emit("index", last, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", first, rest, axis=0)
-    return _gathered(b, line, row(_iota(b, columns)) + column(_iota(b, rows)))
+    return _gathered(b, line, as_row(_iota(b, columns)) + as_column(_iota(b, rows)))

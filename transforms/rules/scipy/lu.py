@@ -8,18 +8,18 @@ from typing import Any
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import Accumulate, surface
 from ...runtime import matrix_helpers as helpers
-from ..axes_and_sizes import refuse, static
+from ..axes_and_sizes import require_static, unsupported_error
 from ..declare import as_operand
 from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.matrix_rules import (
-    declare,
+    declare_matrix_op,
     identity,
     lower_part,
+    require_square_matrices,
     scipy_matrix,
-    square,
     upper_part,
 )
-from ..numpy.linalg.triangular import TRANS, require_same_rows, triangular
+from ..numpy.linalg.triangular import TRANS, emit_solve_triangular, require_same_rows
 from ..operation_text import call
 
 Attrs = dict[str, Any]
@@ -40,20 +40,22 @@ def _pullback(
 ) -> dict[int, Any]:
     inner = lower_part(transpose_matrices(_unit_lower(lu)) @ lower_part(g, -1), -1)
     inner = inner + upper_part(upper_part(g) @ transpose_matrices(upper_part(lu)))
-    left = triangular(lu, inner, trans=1, unit_diagonal=True)
-    bar = transpose_matrices(triangular(lu, transpose_matrices(left), lower=False))
+    left = emit_solve_triangular(lu, inner, trans=1, unit_diagonal=True)
+    bar = transpose_matrices(emit_solve_triangular(lu, transpose_matrices(left), lower=False))
     rows = (("index", (("array", 2), ("all",))),)
     return {0: Accumulate(bar, rows, (_order(args[0]),))}
 
 
 def _pushforward(b: Builder, dots: Any, lu: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     moved = b.emit("index", dots[0], _order(args[0]), items=(("array", 1), ("all",)))
-    left = triangular(lu, moved, unit_diagonal=True)
-    inner = transpose_matrices(triangular(lu, transpose_matrices(left), lower=False, trans=1))
+    left = emit_solve_triangular(lu, moved, unit_diagonal=True)
+    inner = transpose_matrices(
+        emit_solve_triangular(lu, transpose_matrices(left), lower=False, trans=1)
+    )
     return _unit_lower(lu) @ lower_part(inner, -1) + upper_part(inner) @ upper_part(lu)
 
 
-declare(
+declare_matrix_op(
     "lu_compact",
     (2,),
     lambda b, a: a,
@@ -64,7 +66,7 @@ declare(
     stacks=False,
     doc="the factors of a with its rows exchanged: l, whose diagonal is 1, below u",
 )
-declare(
+declare_matrix_op(
     "lu_pivots",
     (2,),
     lambda b, a: a[:1],
@@ -75,7 +77,7 @@ declare(
     stacks=False,
     doc="the row that each row is exchanged with, in order",
 )
-declare(
+declare_matrix_op(
     "pivot_order",
     (1,),
     lambda b, pivots: pivots,
@@ -92,9 +94,11 @@ declare(
 def lu_factor(
     b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True
 ) -> tuple[Sym, Sym]:
-    x = square(b, scipy_matrix(b, a, check_finite))
+    x = require_square_matrices(b, scipy_matrix(b, a, check_finite))
     if x.ndim > 2:
-        raise refuse(b, "scipy.linalg.lu_factor of a stack of matrices", "use np.linalg.solve")
+        raise unsupported_error(
+            b, "scipy.linalg.lu_factor of a stack of matrices", "use np.linalg.solve"
+        )
     return b.emit("lu_compact", x), b.emit("lu_pivots", x)
 
 
@@ -107,18 +111,20 @@ def lu_solve(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    lu = square(builder, scipy_matrix(builder, lu_and_piv[0], False))
+    lu = require_square_matrices(builder, scipy_matrix(builder, lu_and_piv[0], False))
     y = scipy_matrix(builder, b, check_finite)
     if y.ndim > 2 or lu.ndim > 2:
-        raise refuse(builder, "scipy.linalg.lu_solve of stacks", "use np.linalg.solve")
+        raise unsupported_error(builder, "scipy.linalg.lu_solve of stacks", "use np.linalg.solve")
     require_same_rows(builder, lu, y, "Shapes of lu ", " and b ", " are incompatible")
     order = builder.emit("pivot_order", as_operand(builder, lu_and_piv[1]))
     rest = [("all",)] * (y.ndim - 1)
-    if TRANS[static(trans, "trans")] == 0:
+    if TRANS[require_static(trans, "trans")] == 0:
         moved = builder.emit("index", y, order, items=(("array", 1), *rest))
-        return triangular(lu, triangular(lu, moved, unit_diagonal=True), lower=False)
-    first = triangular(lu, y, lower=False, trans=1)
-    last = triangular(lu, first, trans=1, unit_diagonal=True)
+        return emit_solve_triangular(
+            lu, emit_solve_triangular(lu, moved, unit_diagonal=True), lower=False
+        )
+    first = emit_solve_triangular(lu, y, lower=False, trans=1)
+    last = emit_solve_triangular(lu, first, trans=1, unit_diagonal=True)
     zeros = builder.emit("zeros_like", last, dtype=last.dtype)
     path = (("index", (("array", 2), *rest)),)
     return builder.emit("update", zeros, last, order, path=path)

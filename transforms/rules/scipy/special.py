@@ -12,7 +12,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import is_float
 from ...ir.op_registry import surface
 from ...runtime import special_functions as functions
-from ..axes_and_sizes import known, refuse
+from ..axes_and_sizes import constant_value, unsupported_error
 from ..declare import as_numpy_scalar, as_operand, elementwise, scipy_operands
 from ..operation_text import TextRule, by_weakness, call
 
@@ -226,11 +226,13 @@ def ive(n, x, *, out):
 def _of_order(name: str, what: str, *paths: str) -> None:
     @surface(*paths)
     def build(b: Builder, n: Any, x: Any) -> Sym:
-        order = known(b.sym(n)) if not isinstance(n, (int, float)) else n
+        order = constant_value(b.sym(n)) if not isinstance(n, (int, float)) else n
         if isinstance(order, float) and order == int(order):
             order = int(order)
         if isinstance(order, float) or (isinstance(order, Sym) and is_float(order.type)):
-            raise refuse(b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}")
+            raise unsupported_error(
+                b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}"
+            )
         value = as_operand(b, x)
         if name == "polygamma":  # SciPy computes it in float64
             value = value.astype("float64")

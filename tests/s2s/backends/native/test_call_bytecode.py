@@ -20,13 +20,13 @@ import pytest
 
 import s2s
 from s2s.api import functions
-from s2s.backends.native.call_vm import is_known
+from s2s.backends.native.call_vm import is_vm_layout_known
 from s2s.errors import MISS
 from s2s.objects.change_counter import Announces
 
 pytest.importorskip("numba")
 ROOT = Path(__file__).parents[4]
-if not is_known():
+if not is_vm_layout_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
 
@@ -512,7 +512,7 @@ def test_defaults_and_keywords(python: list[Any], monkeypatch: pytest.MonkeyPatc
     x, out = np.arange(3.0), np.zeros(3)
     for _ in range(3):
         f(x)
-    monkeypatch.setattr(functions.Gradient, "_slowly", None)
+    monkeypatch.setattr(functions.Gradient, "_slow_path", None)
     for args, named, factor in [
         ((x,), {}, 4.0), ((x, 3.0), {}, 6.0), ((x,), {"y": 3.0}, 6.0), ((), {"x": x}, 4.0),
         ((x,), {"z": 5.0}, 20.0), ((), {"z": 5.0, "y": 1.0, "x": x}, 10.0),

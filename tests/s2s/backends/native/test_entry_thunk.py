@@ -277,7 +277,7 @@ def test_a_damaged_file_is_made_again(home: Path, name: str, damage: str) -> Non
     object_code._built.clear()
     numpy_gemm.kept.clear()
     assert entry_point(text, 2.0, results=("float64",))(2.0) == 6.0
-    assert all(store.fetch(file) is not None for file in home.glob(name))
+    assert all(store.read_entry(file) is not None for file in home.glob(name))
 
 
 MODEL = """
@@ -373,7 +373,7 @@ def test_sizes_that_are_derived_are_compared_by_the_entry_point(part: Any) -> No
         y = np.linspace(1, 2, want.size)
         np.testing.assert_allclose(f(x, y), np.sum(want * y))
         if want.size > 2:
-            assert all(call.plan is not None for call in f._shared.calls)
+            assert all(call.bytecode is not None for call in f._shared.calls)
             with pytest.raises(ValueError, match="broadcast"):
                 f(x, y[1:])
 
@@ -394,7 +394,7 @@ def test_sizes_of_arrays_that_objects_keep() -> None:
 
     for _ in range(3):
         assert f(np.ones(5)) == 6
-    assert entry_of(f).rewritten == 1
+    assert entry_of(f).stubs_generated == 1
 
 
 def test_numbers_made_by_the_entry_point_are_whole_objects() -> None:
@@ -418,7 +418,7 @@ def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
         seen = []
         before = object_code._is_brief
         with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cold:
-            cold.setattr(store, "fetch", lambda path: None)
+            cold.setattr(store, "read_entry", lambda path: None)
             patch.setattr(object_code, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
             compiled(function)(*args)
         return seen[-1]

@@ -13,12 +13,12 @@ from llvmlite import ir
 
 from s2s.aot import object_file
 from s2s.codegen import value_types as kinds
-from s2s.codegen.gemm.blocked import LONGEST, Gemm
+from s2s.codegen.gemm.blocked import MAX_DEPTH_BYTES, Gemm
 
 DTYPES = {"float32": kinds.float32, "float64": kinds.float64}
 SIZES = [
-    (6, 16, 8), (1, 1, 1), (7, 17, 5), (13, 33, LONGEST // 4 + 3), (70, 10, 40), (3, 40, 0),
-    (12, 64, 1), (20, 96, 33), (31, 80, 3 * LONGEST // 4), (41, 48, 200), (25, 512, 34),
+    (6, 16, 8), (1, 1, 1), (7, 17, 5), (13, 33, MAX_DEPTH_BYTES // 4 + 3), (70, 10, 40), (3, 40, 0),
+    (12, 64, 1), (20, 96, 33), (31, 80, 3 * MAX_DEPTH_BYTES // 4), (41, 48, 200), (25, 512, 34),
 ]  # fmt: skip
 
 FACTORS = [(1.0, 0.0), (1.0, 1.0), (-0.5, 2.0), (1.5, 0.0), (-0.7, 1.0)]

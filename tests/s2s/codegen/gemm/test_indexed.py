@@ -14,11 +14,11 @@ from llvmlite import ir
 from s2s import kernels
 from s2s.aot import object_file
 from s2s.codegen import value_types
-from s2s.codegen.gemm.blocked import LONGEST
+from s2s.codegen.gemm.blocked import MAX_DEPTH_BYTES
 from s2s.codegen.gemm.indexed import Scattered
 
 DTYPES = {"float32": value_types.float32, "float64": value_types.float64}
-LONG = LONGEST // 4 + 3
+LONG = MAX_DEPTH_BYTES // 4 + 3
 SIZES = [
     (12, 8, 5), (1, 1, 1), (13, 6, 25), (30, 16, 7), (7, 17, LONG), (90, 33, 40), (14, 3, LONG),
     (3, 40, 0), (0, 4, 3), (5, 0, 3),

@@ -49,9 +49,9 @@ def check(gemm: Any, m: int, n: int, k: int, beta: float) -> None:
 
 def test_only_what_is_called_is_compiled(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    way = gemm_library._way
+    way = gemm_library._variant_address
     monkeypatch.setattr(
-        gemm_library, "_way", lambda kind, bits: asked.append(kind) or way(kind, bits)
+        gemm_library, "_variant_address", lambda kind, bits: asked.append(kind) or way(kind, bits)
     )
     gemm = called("s2s.gemm.f64")
     assert asked == []
@@ -75,7 +75,7 @@ def test_plain_loops_where_there_is_no_other_way(
     def fail(kind: str, bits: str) -> int:
         raise error
 
-    monkeypatch.setattr(gemm_library, "_way", fail)
+    monkeypatch.setattr(gemm_library, "_variant_address", fail)
     gemm = called("s2s.gemm.f64")
     for size in ((7, 1, 30), (1, 3, 0), (4, 5, 6), (20, 30, 40), (3, 2, 0), (0, 2, 3)):
         for beta in (0.0, 1.0, 2.0):

@@ -19,7 +19,7 @@ class Watched(np.ndarray):
 def test_words_are_addresses_sizes_and_strides() -> None:
     plain, strided = np.zeros((2, 3)), np.zeros((4, 6), np.float32)[::2, ::3]
     specs = [describe(plain), describe(strided)]
-    table = array_table.writer(specs)([plain, strided])
+    table = array_table.table_builder(specs)([plain, strided])
     own, key, *words = table.tolist()
     assert own == table.ctypes.data and key == array_table.layout_hash(specs)
     assert words == [plain.ctypes.data, 2, 3, strided.ctypes.data, 2, 2, *strided.strides]
@@ -29,7 +29,7 @@ def test_words_are_addresses_sizes_and_strides() -> None:
 def test_a_table_keeps_its_arrays_alive() -> None:
     array = np.zeros(3)
     watched = weakref.ref(array)
-    table = array_table.writer([describe(array)])([array])
+    table = array_table.table_builder([describe(array)])([array])
     view = table[:]
     del array, table
     gc.collect()
@@ -41,7 +41,7 @@ def test_a_table_keeps_its_arrays_alive() -> None:
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
     written = np.zeros(3)
-    make = array_table.writer([describe(written)])
+    make = array_table.table_builder([describe(written)])
     read_only = np.zeros(3)
     read_only.flags.writeable = False
     others = [

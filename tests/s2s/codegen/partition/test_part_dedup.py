@@ -10,13 +10,13 @@ import pytest
 import s2s
 from s2s.codegen import kernel_body
 from s2s.codegen.partition import outline_nests, split_function
-from s2s.codegen.partition.part_dedup import Look
+from s2s.codegen.partition.part_dedup import PartKey
 
 
 @pytest.fixture
 def repeated(monkeypatch: pytest.MonkeyPatch, tmp_path) -> list[Any]:
-    """Kernels are cut into short parts, and each is written.  What `Look` says of those that need
-    not be is compared with that; they are collected."""
+    """Kernels are cut into short parts, and each is written.  What `PartKey` says of those that
+    need not be is compared with that; they are collected."""
     found: list[Any] = []
 
     def state(caller: Any) -> tuple[Any, Any]:
@@ -24,7 +24,7 @@ def repeated(monkeypatch: pytest.MonkeyPatch, tmp_path) -> list[Any]:
 
     def call_part(caller: Any, stmts: Any, last: Any) -> Any:
         if split_function._hands_on(stmts, caller.plan):
-            seen = Look(caller, stmts, last)
+            seen = PartKey(caller, stmts, last)
             alike = caller.plan.alike.get(seen.key)
             if alike is not None:
                 owned, words = state(caller)

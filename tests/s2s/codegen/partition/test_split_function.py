@@ -180,7 +180,7 @@ def test_sizes_and_kinds_are_looked_at_by_the_door() -> None:
 def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The text of the kernel that was compiled last."""
     found: dict[str, str] = {}
-    parsed = llvm_passes.parsed
+    parsed = llvm_passes.parse_module
 
     def note(text: str) -> object:
         if "s2s.kernel" in text:  # not a product of matrices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.bounds import larger, smaller
+from s2s.transforms.lower.analysis.bounds import symbolic_max, symbolic_min
 from s2s.transforms.lower.loop_ir import nodes as L
 
 N, M = L.Name("n"), L.Name("m")
@@ -21,10 +21,10 @@ N, M = L.Name("n"), L.Name("m")
     ids=["numbers", "the same", "one more", "both shifted"],
 )
 def test_known(a, b, more, less):
-    assert larger(a, b) == larger(b, a) == more
-    assert smaller(a, b) == smaller(b, a) == less
+    assert symbolic_max(a, b) == symbolic_max(b, a) == more
+    assert symbolic_min(a, b) == symbolic_min(b, a) == less
 
 
 def test_asked():
-    assert larger(N, M) == L.select(L.compare(">=", N, M), N, M)
-    assert smaller(N, M) == L.select(L.compare("<=", N, M), N, M)
+    assert symbolic_max(N, M) == L.select(L.compare(">=", N, M), N, M)
+    assert symbolic_min(N, M) == L.select(L.compare("<=", N, M), N, M)

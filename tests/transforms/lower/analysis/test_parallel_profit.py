@@ -7,8 +7,12 @@ from fractions import Fraction
 import pytest
 
 from s2s.transforms.ir.symbolic_dims import Dim, Facts, Guard
-from s2s.transforms.lower.analysis.cost_model import trips
-from s2s.transforms.lower.analysis.parallel_profit import WORTH, WorkEstimator, judged
+from s2s.transforms.lower.analysis.cost_model import trip_count
+from s2s.transforms.lower.analysis.parallel_profit import (
+    MIN_PARALLEL_WORK,
+    WorkEstimator,
+    decide_parallel,
+)
 from s2s.transforms.lower.loop_ir import nodes as L
 
 F = "float64"
@@ -25,7 +29,7 @@ def amount(
 ) -> dict[str, Fraction] | None:
     facts = Facts({"x.0": 10, "x.1": 20}, ints={"n": 5})
     known = WorkEstimator([*before, *(around or (of,))], {"x": "x", "steps": "n"}, facts)
-    found = known.of(of, trips(of), around, spent)
+    found = known.of(of, trip_count(of), around, spent)
     return None if found is None else {"*".join(m): k for m, k in found.items()}
 
 
@@ -82,43 +86,46 @@ def one(symbols: str, times: int | Fraction = 1) -> dict[tuple[str, ...], Fracti
 
 
 def test_sizes_decide() -> None:
-    bound = Dim.of(WORTH)
-    small, large = Facts({"x.0": 1000}), Facts({"x.0": WORTH})
-    assert judged([one("x.0")], small) == (False, [Guard("below", Dim.of("x.0"), bound)])
-    assert judged([one("x.0")], large) == (True, [Guard("reaches", Dim.of("x.0"), bound)])
-    assert judged([], large) == (False, [])
-    assert judged([one("", WORTH)], small) == (True, [])
-    assert judged([one("", WORTH - 1)], small) == (False, [])
-    assert judged([one("x.0")], Facts(None)) == (False, [])
+    bound = Dim.of(MIN_PARALLEL_WORK)
+    small, large = Facts({"x.0": 1000}), Facts({"x.0": MIN_PARALLEL_WORK})
+    assert decide_parallel([one("x.0")], small) == (False, [Guard("below", Dim.of("x.0"), bound)])
+    assert decide_parallel([one("x.0")], large) == (True, [Guard("reaches", Dim.of("x.0"), bound)])
+    assert decide_parallel([], large) == (False, [])
+    assert decide_parallel([one("", MIN_PARALLEL_WORK)], small) == (True, [])
+    assert decide_parallel([one("", MIN_PARALLEL_WORK - 1)], small) == (False, [])
+    assert decide_parallel([one("x.0")], Facts(None)) == (False, [])
 
 
 def test_integers_count() -> None:
-    assert judged([one("n", 2)], Facts({}, ints={"n": WORTH}))[0]
+    assert decide_parallel([one("n", 2)], Facts({}, ints={"n": MIN_PARALLEL_WORK}))[0]
 
 
 @pytest.mark.parametrize(
     ("amounts", "left"),
     [
-        ([one("x.0", 2), one("x.0", 3)], [3 * WORTH]),
-        ([one("x.0", 3), one("x.0", 2)], [3 * WORTH]),
-        ([one("x.0", 3), one("x.0 x.1", 3)], [3 * WORTH]),
-        ([one("x.0", 4), one("x.0 x.1", 3)], [4 * WORTH, 3 * WORTH]),
-        ([one("x.0"), one("x.1")], [WORTH, WORTH]),
-        ([one("x.0", Fraction(3, 2))], [3 * WORTH]),
+        ([one("x.0", 2), one("x.0", 3)], [3 * MIN_PARALLEL_WORK]),
+        ([one("x.0", 3), one("x.0", 2)], [3 * MIN_PARALLEL_WORK]),
+        ([one("x.0", 3), one("x.0 x.1", 3)], [3 * MIN_PARALLEL_WORK]),
+        ([one("x.0", 4), one("x.0 x.1", 3)], [4 * MIN_PARALLEL_WORK, 3 * MIN_PARALLEL_WORK]),
+        ([one("x.0"), one("x.1")], [MIN_PARALLEL_WORK, MIN_PARALLEL_WORK]),
+        ([one("x.0", Fraction(3, 2))], [3 * MIN_PARALLEL_WORK]),
     ],
 )
 def test_only_the_largest_are_asked(amounts: list[dict], left: list[int]) -> None:
-    """Shown by what each would be if all sizes were `WORTH`, or 1 after the first."""
+    """Shown by what each would be if all sizes were `MIN_PARALLEL_WORK`, or 1 after the first."""
     facts = Facts({"x.0": 1, "x.1": 1})
-    _, guards = judged(amounts, facts)
-    ones = {"x.0": WORTH, "x.1": WORTH if len(left) == 2 and left[0] == left[1] else 1}
+    _, guards = decide_parallel(amounts, facts)
+    ones = {
+        "x.0": MIN_PARALLEL_WORK,
+        "x.1": MIN_PARALLEL_WORK if len(left) == 2 and left[0] == left[1] else 1,
+    }
     assert [g.left.substitute(ones).const for g in guards] == left
 
 
 def test_sizes_that_are_equal_have_one_name() -> None:
     facts = Facts({"x.0": 4, "y.0": 4})
     facts.relate(Dim.of("x.0"), Dim.of("y.0"))
-    _, guards = judged([one("x.0", 2), one("y.0", 3)], facts)
+    _, guards = decide_parallel([one("x.0", 2), one("y.0", 3)], facts)
     assert len(guards) == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.hoist import hoist_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -36,7 +36,7 @@ def ahead(*body, escaping=(), may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
+    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
     return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
 
 
@@ -140,7 +140,10 @@ def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
 
 def _runnable(body):
     space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""), space)
+    exec(
+        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""),
+        space,
+    )
 
     def run(x, n, m):
         try:

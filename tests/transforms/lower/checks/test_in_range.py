@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.in_range import eliminate_in_range_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -28,7 +28,7 @@ def fails(cond):
 def read(index: L.Expr, size: L.Expr = N):
     """Reads an element as the program would."""
     wrapped = L.Select(L.compare("<", T, L.ZERO), L.Bin("+", T, size, INT), T, INT)
-    outside = L.either(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
+    outside = L.logical_or(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
     element = L.Bin("+", S, L.Load("x", (AT,), F), F)
     return [L.Let("t", index), L.Let("at", wrapped), fails(outside), L.Let("s", element)]
 
@@ -44,7 +44,7 @@ def within(*body, params=("x", "s", "n", "m", "j")):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "s", "n", "m", "j"], [*body, L.Return((S,))])], "")
+    lines = print_module([L.Routine("f", ["x", "s", "n", "m", "j"], [*body, L.Return((S,))])], "")
     return lines.split("def f(x, s, n, m, j):\n")[-1].replace("    return (s,)\n", "").rstrip()
 
 
@@ -88,7 +88,7 @@ def test_known(body):
 
 
 def shift(by: L.Expr) -> L.Expr:
-    far = L.either(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
+    far = L.logical_or(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
     return L.Select(far, L.ZERO, L.Bin("<<", L.ONE, by, INT), INT)
 
 

@@ -59,7 +59,7 @@ def test_each_round_of_a_loop_over_the_same_range():
         L.Store("y", (L.ZERO,), L.ZERO),
         L.Let("n", L.ONE),
         L.Rebind("y", "z"),
-        L.Call("rt.f", (L.Part("y"),)),
+        L.Call("rt.f", (L.Subview("y"),)),
         loop(L.Store("y", (L.Name("m"),), L.ZERO), var="m"),
     ],
 )

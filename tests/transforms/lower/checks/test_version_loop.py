@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.version_loop import version_checked_loops
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -40,7 +40,7 @@ def twice(*body):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
+    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
     return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
 
 
@@ -64,7 +64,7 @@ def test_in_some_rounds():
 
 def test_by_numbers_of_a_round_and_several():
     index = L.Let("k", L.add(I, L.lit(2)))
-    both = L.either(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
+    both = L.logical_or(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
     new = twice(loop(L.If(CHOSEN, [index, fails(both), SUM])))
     assert new.startswith("    if m < 0 or n > x.shape[0] - 2:\n")
 
@@ -96,7 +96,7 @@ def test_left_alone(body):
 
 def far(by: L.Expr, low=False) -> L.Expr:
     beyond = L.compare(">=", by, L.lit(64))
-    return L.either(L.compare("<", by, L.ZERO), beyond) if low else beyond
+    return L.logical_or(L.compare("<", by, L.ZERO), beyond) if low else beyond
 
 
 def left(by: L.Expr, low=False) -> L.Expr:

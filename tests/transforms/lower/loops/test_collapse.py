@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.collapse import collapse_loops
 
 I, J, K = L.Name("i"), L.Name("j"), L.Name("k")  # noqa: E741
@@ -45,7 +45,7 @@ def joined(*stmts, may_alias=lambda a, b: a == b):
         if rewritten:
             names = iter(f"r{k}" for k in range(99))
             collapse_loops(body, SIZES, may_alias, lambda hint: next(names))
-        texts.append(write([L.Routine("f", params, body)], ""))
+        texts.append(print_module([L.Routine("f", params, body)], ""))
     results = []
     for text in texts:
         space: dict = {}

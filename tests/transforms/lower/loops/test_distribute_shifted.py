@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.distribute_shifted import distribute_shifted
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -42,7 +42,7 @@ def parted(*body, may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["g", "x", "k", "n"], [*body, L.Return(())])], "")
+    lines = print_module([L.Routine("f", ["g", "x", "k", "n"], [*body, L.Return(())])], "")
     return lines.split("def f(g, x, k, n):\n")[-1].replace("    return ()\n", "").rstrip()
 
 

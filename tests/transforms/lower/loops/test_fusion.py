@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.analysis.dependence import reversible_loops
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.fusion import LoopFusion
 from s2s.transforms.lower.memory.scalar_replacement import replace_by_scalars
 from tests.transforms.lower.harness import check, lowered
@@ -188,7 +188,7 @@ def test_rows_that_other_rows_need_keep_only_inner_loops_apart():
 def scalarised(*body):
     body = list(body)
     replace_by_scalars(body, ["x", "u"])
-    return write([L.Routine("f", ["x", "u"], body)])
+    return print_module([L.Routine("f", ["x", "u"], body)])
 
 
 def test_a_buffer_of_one_iteration_becomes_a_scalar():
@@ -210,7 +210,7 @@ def test_buffers_that_must_stay():
     before = [alloc, loop(use, put)]
     elsewhere = [alloc, loop(put, L.Store("u", (I,), load("t", L.ZERO)))]
     rebound = [alloc, loop(put, loop(L.Store("u", (I,), load("t", I)), var="i"))]
-    whole = [alloc, loop(put, use), L.Return((L.Part("t"),))]
+    whole = [alloc, loop(put, use), L.Return((L.Subview("t"),))]
     branch = [alloc, loop(L.If(load("x", I), [put]), use)]
     for body in (later, before, elsewhere, rebound, whole, branch):
         assert "np.empty" in scalarised(*body)
@@ -234,7 +234,7 @@ def test_softmax_is_one_loop_over_rows():
 
 def test_equal_integers_have_one_name_where_it_is_known():
     emitter = Emitter(["x", "k"])
-    emitter.fixed.add("x")
+    emitter.bound_once.add("x")
     n, m = (L.sub(L.Size("x", axis), L.ONE) for axis in (0, 1))
     assert emitter.let(n) == emitter.let(n)
     with emitter.branch(L.Name("flag", "bool")):
@@ -244,9 +244,9 @@ def test_equal_integers_have_one_name_where_it_is_known():
     changing = L.add(L.Name("k"), L.ONE)
     assert emitter.let(changing) != emitter.let(changing)
     emitter.same_sizes("t", (emitter.let(n),))
-    assert emitter.known(L.Size("t", 0)) == emitter.let(n)
+    assert emitter.name_of(L.Size("t", 0)) == emitter.let(n)
     emitter.forget_sizes("t")
-    assert emitter.known(L.Size("t", 0)) is None
+    assert emitter.name_of(L.Size("t", 0)) is None
 
 
 # ---------------------------------------------------------------- sweeps

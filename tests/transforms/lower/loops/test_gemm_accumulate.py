@@ -9,7 +9,7 @@ import pytest
 
 from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.gemm_accumulate import fuse_gemm_accumulate
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
@@ -42,7 +42,7 @@ def update(e, *between, early=()):
     flags = L.lit(True, "bool"), L.lit(False, "bool")
     return [
         L.Alloc("g", "float64", (N, M)),
-        L.Call("rt.gemm", (*flags, one, L.Part("x"), L.Part("d"), zero, L.Part("g"))),
+        L.Call("rt.gemm", (*flags, one, L.Subview("x"), L.Subview("d"), zero, L.Subview("g"))),
         *early,
         L.Alloc("t", "float64", (N, M)),
         nest("t", e),
@@ -66,7 +66,7 @@ def run(body):
     }
     routine = L.Routine("f", [*arrays, "rate", "n", "m"], [*body, L.Return(())])
     space = {"np": np, "rt": kernels}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     space["f"](*arrays.values(), 0.25, 3, 4)
     return arrays["w"]
 

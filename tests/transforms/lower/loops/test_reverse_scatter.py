@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.reverse_scatter import reverse_scatter_loops
 
 I, J, N, LAST = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("last")  # noqa: E741
@@ -35,8 +35,8 @@ def turned(*body, may_alias=lambda a, b: a == b):
 
 def run(block, n=5, m=3):
     space: dict = {}
-    results = L.Return((L.Part("x"),))
-    exec(write([L.Routine("f", ["x", "t", "n", "m"], [*block, results])], ""), space)
+    results = L.Return((L.Subview("x"),))
+    exec(print_module([L.Routine("f", ["x", "t", "n", "m"], [*block, results])], ""), space)
     rng = np.random.default_rng(0)
     return space["f"](rng.normal(size=(n, m)), rng.normal(size=(n, m)), n, m)[0]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.scatter_to_gather import scatter_to_gather
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
@@ -53,7 +53,7 @@ def run(body, n, **arrays):
     arrays = {name: a.copy() for name, a in arrays.items()}
     routine = L.Routine("f", [*arrays, "n", "m"], [*body, L.Return(())])
     space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     space["f"](*arrays.values(), n, n + 1)
     return arrays
 
@@ -137,7 +137,7 @@ def test_a_range_that_changes_between_stays():
 
 
 def test_an_addend_seen_as_a_whole_stays():
-    use = L.Call("rt.use", (L.Part("t"),))
+    use = L.Call("rt.use", (L.Subview("t"),))
     unchanged([*fill(), scatter(0), scatter(1), use])
 
 

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.unroll_and_jam import unroll_and_jam
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -60,13 +60,13 @@ def abreast(*body, may_alias=lambda a, b: a == b, escaping=(), dtype=F, result: 
 
 
 def text(body):
-    lines = write([L.Routine("f", PARAMS, [*body, L.Return((S,))])], "")
+    lines = print_module([L.Routine("f", PARAMS, [*body, L.Return((S,))])], "")
     return lines.split("def f(x, y, z, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
 
 
 def run(body, n, m):
     space: dict = {}
-    exec(write([L.Routine("f", PARAMS, [*body, L.Return((S,))])], ""), space)
+    exec(print_module([L.Routine("f", PARAMS, [*body, L.Return((S,))])], ""), space)
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=(14, 14)) for _ in "xyz"]
     (s,) = space["f"](*arrays, 1.5, n, m)

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.unroll_and_jam_sums import unroll_and_jam_sums
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -46,7 +46,7 @@ def jammed(*body, may_alias=lambda a, b: a == b, dtype=F, escaping=()):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], "")
+    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], "")
     return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return ()\n", "").rstrip()
 
 
@@ -126,7 +126,9 @@ def test_what_is_stored_elsewhere():
 
 def run(body, n):
     space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], ""), space)
+    exec(
+        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], ""), space
+    )
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=3), rng.normal(size=(12, 3))
     space["f"](x, y, 1.5, n, 3)

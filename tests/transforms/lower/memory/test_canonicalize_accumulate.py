@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.canonicalize_accumulate import canonicalize_accumulate
 
 F = "float64"
@@ -18,7 +18,7 @@ OLD = L.Load("x", (I,), F)
 def spelt(*stmts, dtype=F):
     body: list[L.Stmt] = [L.Loop("i", L.ZERO, L.Size("x", 0), L.ONE, copy.deepcopy(list(stmts)))]
     canonicalize_accumulate(body, {"x": dtype})
-    text = write([L.Routine("f", ["x", "e"], [*body, L.Return(())])], "")
+    text = print_module([L.Routine("f", ["x", "e"], [*body, L.Return(())])], "")
     return [line.strip() for line in text.splitlines() if line.startswith(8 * " ")]
 
 

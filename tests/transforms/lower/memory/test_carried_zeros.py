@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -54,7 +54,7 @@ def run(body, n, steps):
     arrays = {name: np.linspace(1.0, 2.0, n + 2) for name in ("x", "t", "u", "y")}
     routine = L.Routine("f", [*arrays, "n", "steps"], [*body, L.Return(())])
     space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     space["f"](*arrays.values(), n, steps)
     return arrays
 
@@ -94,7 +94,7 @@ ROWS = L.Load("rows", (K,), "int64")
         [rounds(loop(ADD, READ, CLEAR, put("x", at("t"), INNER, add=True)))],
         [rounds(loop(ADD, READ, CLEAR), loop(put("x", at("t"), add=True)))],
         [rounds(loop(put("y", at("x"))), loop(ADD, put("x", at("t"), INNER), CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Part("x"),)))],
+        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Subview("x"),)))],
         [rounds(L.Alloc("x", F, (N,)), loop(ADD, READ, CLEAR))],
         [rounds(loop(ADD, READ, CLEAR), L.Rebind("x", "y"))],
         [rounds(loop(ADD, READ, CLEAR, stop=K))],

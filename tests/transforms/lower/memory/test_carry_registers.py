@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.carry_registers import carry_in_registers
 
 F = "float64"
@@ -51,7 +51,7 @@ def run(body, m):
     x, y = rng.normal(size=(4, 9)), rng.normal(size=(4, 9))
     routine = L.Routine("f", ["x", "y", "i", "n", "m"], [*body, L.Return(())])
     space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     space["f"](x, y, 2, 4, m)
     return x, y
 

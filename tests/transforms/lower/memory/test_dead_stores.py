@@ -62,7 +62,7 @@ def test_dropped(body):
         pytest.param(
             [MADE, back(TAKES, LEAVES), L.Store("t", (L.ONE,), ZERO, add=True)], id="added to"
         ),
-        pytest.param([MADE, back(TAKES, LEAVES), L.Return((L.Part("t"),))], id="returned"),
+        pytest.param([MADE, back(TAKES, LEAVES), L.Return((L.Subview("t"),))], id="returned"),
         pytest.param([back(TAKES, LEAVES)], id="somebody else's"),
         pytest.param([MADE, L.While([back(TAKES, LEAVES)])], id="made before a loop around"),
         pytest.param([L.While([reads(L.ONE), MADE, back(TAKES, LEAVES)])], id="read before"),

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.duplicate_layout import duplicate_layout
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -44,7 +44,7 @@ def paired(*body, outs=(), escaping=(), may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y"], body)], "").split("def f(x, y):\n")[-1]
+    lines = print_module([L.Routine("f", ["x", "y"], body)], "").split("def f(x, y):\n")[-1]
     return lines.replace("    return ()\n", "").rstrip()
 
 

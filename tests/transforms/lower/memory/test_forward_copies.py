@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.forward_copies import forward_copies
 
 F = "float64"
@@ -43,7 +43,7 @@ LAST = loop(OWN, USE)
 def done(*body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
     forward_copies(new, may_alias, Emitter({"t", "acc", "i", *PARAMS}).new_name)
-    lines = write([L.Routine("f", PARAMS, [*new, L.Return(())])], "")
+    lines = print_module([L.Routine("f", PARAMS, [*new, L.Return(())])], "")
     return lines.split(":\n", 1)[1].replace("    return ()\n", "").rstrip()
 
 
@@ -121,12 +121,14 @@ def test_a_copy_that_changes_last():
             [loop(L.Store("t", (I,), L.Apply("np.exp", (ROW,), F)), SUM), LAST], id="more"
         ),
         pytest.param([loop(COPY, SUM, COPY), loop(OWN, USE)], id="copied twice"),
-        pytest.param([FIRST, L.Call("rt.gemm", (L.Part("a"),)), LAST], id="written by a routine"),
+        pytest.param(
+            [FIRST, L.Call("rt.gemm", (L.Subview("a"),)), LAST], id="written by a routine"
+        ),
         pytest.param([loop(L.If(L.compare(">", I, J), [COPY]), SUM), LAST], id="some of it"),
         pytest.param([loop(COPY, L.If(L.compare(">", I, J), [L.Break()])), LAST],
                      id="ends early"),
         pytest.param([FIRST], id="read in its own loop alone"),
-        pytest.param([FIRST, LAST, L.Return((L.Part("t"),))], id="a result"),
+        pytest.param([FIRST, LAST, L.Return((L.Subview("t"),))], id="a result"),
     ],
 )  # fmt: skip
 def test_left_alone(body):

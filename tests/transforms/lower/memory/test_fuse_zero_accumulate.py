@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.fuse_zero_accumulate import fuse_zero_accumulate
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -46,7 +46,7 @@ def written(*body, escaping=(), may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], "")
+    lines = print_module([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], "")
     return lines.split("def f(x, y, n, m):\n")[-1].replace("    return ()\n", "").rstrip()
 
 
@@ -100,7 +100,7 @@ def test_whatever_the_sizes(shift, stop):
 
 def run(body, n, m):
     space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], ""), space)
+    exec(print_module([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], ""), space)
     x, y = np.arange(12.0) + 1.0, np.arange(12.0) ** 2
     space["f"](x, y, n, m)
     return x
@@ -114,7 +114,7 @@ def run(body, n, m):
         [zeros(), L.Let("n", M), sums()],
         [zeros(), L.If(L.compare("<", N, M), [L.Break()]), sums()],
         [zeros(), L.If(L.compare("<", N, M), [sums()])],
-        [zeros(), L.Call("rt.gemm", (L.Part("y"), L.Part("x"))), sums()],
+        [zeros(), L.Call("rt.gemm", (L.Subview("y"), L.Subview("x"))), sums()],
         [zeros(), loop(L.Store("x", (L.mul(J, J),), at("y", J), add=True), var="j")],
         [zeros(0), sums(1)],
         [zeros(), sums(expr=L.Lit(1, "int64"))],

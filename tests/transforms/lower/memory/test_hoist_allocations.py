@@ -69,7 +69,7 @@ def test_the_same_buffer_made_in_two_places():
         [loop(L.Let("t_1", L.Load("x", (i,), "int64")), alloc(L.Name("t_1")))],
         [loop(alloc(X), L.Rebind("u", "t"))],
         [loop(alloc(X), L.View("u", "t", (X,)))],
-        [loop(alloc(X), L.CallRoutine(("u",), "g", (L.Part("t"),)))],
+        [loop(alloc(X), L.CallRoutine(("u",), "g", (L.Subview("t"),)))],
         [loop(L.If(L.TRUE, [alloc(X)]))],
         [loop(alloc(X), PUT, parallel=True)],
         [loop(loop(alloc(X), var="j", parallel=True))],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.hoist_fills import hoist_fills
 
 F = "float64"
@@ -49,7 +49,7 @@ def run(body, n, steps):
     x = np.linspace(1.0, 2.0, n)
     routine = L.Routine("f", ["x", "n", "steps"], [*body, L.Return(())])
     space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     space["f"](x, n, steps)
     return x
 
@@ -107,7 +107,7 @@ ONE = L.Lit(1.0, F)
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
         [MADE, rounds(FILL, LOW, SUM, parallel=True)],
-        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Part("t"),)))],
+        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Subview("t"),)))],
         [MADE, rounds(FILL, loop(put(ZERO, I), stop=K), SUM)],
         [MADE, rounds(L.Let("m", L.Load("y", (K,), "int64")), put(ZERO, L.Name("m")), SUM)],
     ],

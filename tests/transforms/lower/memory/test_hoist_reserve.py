@@ -10,12 +10,12 @@ import pytest
 import s2s
 from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.hoist_reserve import hoist_reserve
 
 F = "float64"
 I, N, USED = (L.Name(name) for name in ("i", "n", "used"))  # noqa: E741
-ROOM = L.CallBuffers(("s",), "rt.reserve", (L.Part("s"), USED, L.ONE))
+ROOM = L.CallBuffers(("s",), "rt.reserve", (L.Subview("s"), USED, L.ONE))
 PUT = L.Store("s", (USED,), L.Cast(I, F))
 COUNT = L.Let("used", L.add(USED, L.ONE))
 APPENDED = [ROOM, PUT, COUNT]
@@ -40,9 +40,9 @@ def run(body, n):
             asked.append(name)
             return getattr(kernels, name)
 
-    routine = L.Routine("f", ["s", "used", "n"], [*body, L.Return((L.Part("s"), USED))])
+    routine = L.Routine("f", ["s", "used", "n"], [*body, L.Return((L.Subview("s"), USED))])
     space = {"np": np, "rt": Counted()}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([routine], "").split("kernels as rt")[-1], space)
     s, used = space["f"](np.empty(0), 0, n)
     return s[:used], asked.count("reserve")
 

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.analysis.in_bounds import AccumulationFacts
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.promote_accumulators import promote_accumulators
 
 F = "float64"
@@ -37,7 +37,7 @@ def summed(*body, escaping=(), may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["c", "x", "k", "n"], [*body, L.Return(())])], "")
+    lines = print_module([L.Routine("f", ["c", "x", "k", "n"], [*body, L.Return(())])], "")
     return lines.split("def f(c, x, k, n):\n")[-1].replace("    return ()\n", "").rstrip()
 
 

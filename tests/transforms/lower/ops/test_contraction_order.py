@@ -15,8 +15,8 @@ def order(subscripts: str) -> list[str]:
     inputs, out = subscripts.split("->")
     letters, made = inputs.split(","), []
     while len(letters) > 1:
-        i, j = contraction_order.first(tuple(letters), out)
-        kept = contraction_order.kept(letters, i, j, out)
+        i, j = contraction_order.first_pair(tuple(letters), out)
+        kept = contraction_order.product_subscripts(letters, i, j, out)
         made.append(f"{letters[i]},{letters[j]}->{kept}")
         letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]
     return made
@@ -39,13 +39,13 @@ def test_order(subscripts, products):
 
 
 def test_letters_are_summed_where_nobody_else_has_them():
-    assert contraction_order.kept(["ab", "bc", "cd"], 0, 1, "ad") == "ac"
-    assert contraction_order.kept(["ab", "bc", "cd"], 1, 2, "abd") == "bd"
+    assert contraction_order.product_subscripts(["ab", "bc", "cd"], 0, 1, "ad") == "ac"
+    assert contraction_order.product_subscripts(["ab", "bc", "cd"], 1, 2, "abd") == "bd"
 
 
 def test_axes_are_in_the_order_of_an_operand_that_has_them():
-    assert contraction_order.kept(["ijk", "kl", "lj"], 1, 2, "i") == "jk"
-    assert contraction_order.kept(["i", "kl", "lj"], 1, 2, "ikj") == "kj"
+    assert contraction_order.product_subscripts(["ijk", "kl", "lj"], 1, 2, "i") == "jk"
+    assert contraction_order.product_subscripts(["i", "kl", "lj"], 1, 2, "ikj") == "kj"
 
 
 def test_many_operands_take_no_long_search():

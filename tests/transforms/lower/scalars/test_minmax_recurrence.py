@@ -7,7 +7,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.ops.scalar_ops import larger
+from s2s.transforms.lower.ops.scalar_ops import minmax_select
 from s2s.transforms.lower.scalars.minmax_recurrence import shorten_minmax_recurrence
 
 M, V = L.Name("m", "float64"), L.Name("v", "float64")
@@ -22,19 +22,19 @@ def turned(name, expr):
 
 
 def test_the_new_number_is_asked():
-    assert turned("m", larger("<=", M, V)) == larger("<", V, M)
-    assert turned("m", larger(">=", M, V)) == larger(">", V, M)
+    assert turned("m", minmax_select("<=", M, V)) == minmax_select("<", V, M)
+    assert turned("m", minmax_select(">=", M, V)) == minmax_select(">", V, M)
 
 
 def test_others_stay():
     i, j = L.Name("m"), L.Name("v")
     for name, expr in (
-        ("v", larger("<=", M, V)),
-        ("m", larger("<=", V, M)),
-        ("m", larger("<", M, V)),
-        ("m", larger("<=", i, j)),
+        ("v", minmax_select("<=", M, V)),
+        ("m", minmax_select("<=", V, M)),
+        ("m", minmax_select("<", M, V)),
+        ("m", minmax_select("<=", i, j)),
         ("m", L.Select(L.Bin("<=", M, V, "bool"), M, V, "float64")),
-        ("m", larger("<=", M, L.Load("x", (i,), "float64"))),
+        ("m", minmax_select("<=", M, L.Load("x", (i,), "float64"))),
     ):
         assert turned(name, expr) == expr
 

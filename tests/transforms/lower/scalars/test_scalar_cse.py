@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.scalars.scalar_cse import scalar_cse
 
 
 def after(body: list[L.Stmt], params: list[str], kept: tuple[L.Expr, ...] = ()) -> str:
     scalar_cse(body, params, kept)
-    text = write([L.Routine("f", params, body)], "")
+    text = print_module([L.Routine("f", params, body)], "")
     return textwrap.dedent(text.split("):\n", 1)[1]).strip()
 
 

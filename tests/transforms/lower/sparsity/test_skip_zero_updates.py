@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
@@ -51,7 +51,7 @@ def skipped(body, may_alias=lambda a, b: a == b):
 
 
 def text(body):
-    lines = write([L.Routine("f", ["x", "y", "s", "m"], body)], "")
+    lines = print_module([L.Routine("f", ["x", "y", "s", "m"], body)], "")
     return lines.split("def f(x, y, s, m):\n")[-1].replace("    return ()\n", "").rstrip()
 
 

@@ -13,7 +13,7 @@ from s2s.transforms.ir.nodes import If, Scalar
 from s2s.transforms.ir.symbolic_dims import Dim, Facts, slice_length
 from s2s.transforms.rules import RULES
 from s2s.transforms.rules.internal.update import path_text, target_text
-from s2s.transforms.rules.numpy.indexing import numpy_key, placement, renumber
+from s2s.transforms.rules.numpy.indexing import advanced_axes_position, numpy_key, renumber
 from tests.transforms.rules.differentials import Trial, call, check
 
 RNG = np.random.default_rng(1)
@@ -249,10 +249,10 @@ def test_a_stencil_needs_no_run_time_test():
 
 
 def test_placement():
-    assert placement((("all",), ("int", 1))) is None
-    assert placement((("all",), ("array", 1), ("int", 2))) == 1
-    assert placement((("int", 1), ("all",), ("array", 2))) == 0
-    assert placement((("new",), ("array", 1))) == 1
+    assert advanced_axes_position((("all",), ("int", 1))) is None
+    assert advanced_axes_position((("all",), ("array", 1), ("int", 2))) == 1
+    assert advanced_axes_position((("int", 1), ("all",), ("array", 2))) == 0
+    assert advanced_axes_position((("new",), ("array", 1))) == 1
 
 
 def test_equal_masks_give_equal_lengths():

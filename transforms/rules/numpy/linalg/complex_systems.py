@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.builder import Builder, Sym
 from ....ir.nodes import is_complex
 from ...axes_and_sizes import size_of
-from .matrix_rules import part
+from .matrix_rules import slice_range
 
 
 def solve_complex_as_real(b: Builder, a: Sym, rhs: Sym) -> Sym:
@@ -21,7 +21,7 @@ def solve_complex_as_real(b: Builder, a: Sym, rhs: Sym) -> Sym:
     both = b.emit("concatenate", above, below, axis=a.ndim - 2)
     x = b.emit("solve", both, b.emit("concatenate", *_parts(b, rhs), axis=down))
     n, axis = size_of(b, a, across), x.ndim - (1 if rhs.ndim == 1 else 2)
-    return _joined(part(x, axis, None, n), part(x, axis, n, None))
+    return _joined(slice_range(x, axis, None, n), slice_range(x, axis, n, None))
 
 
 def _parts(b: Builder, z: Sym) -> tuple[Sym, Sym]:

@@ -19,24 +19,24 @@ from ....ir.builder import Builder, Sym
 from ....ir.op_registry import Accumulate, surface
 from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
-from ...axes_and_sizes import refuse, size_of, static
+from ...axes_and_sizes import require_static, size_of, unsupported_error
 from ...operation_text import call, call_text
 from ..bilinear import transpose_matrices
 from .matrix_rules import (
-    column,
-    declare,
+    as_column,
+    as_named_tuple,
+    as_row,
+    declare_matrix_op,
     identity,
     lower_part,
-    part,
+    min_dim,
     require_float_matrices,
-    results,
-    row,
-    smaller,
-    square,
+    require_square_matrices,
+    slice_range,
     symmetric,
     upper_part,
 )
-from .triangular import triangular
+from .triangular import emit_solve_triangular
 
 Attrs = dict[str, Any]
 
@@ -48,7 +48,7 @@ def _leading(a: Sym, q: Sym) -> Sym:
     """The columns of `a` that determine q: as many as q has, the first min(rows, columns)."""
     if a.b.facts.known_equal(a.type.shape[-1], q.type.shape[-1]):
         return a
-    return part(a, a.ndim - 1, None, size_of(a.b, q, q.ndim - 1))
+    return slice_range(a, a.ndim - 1, None, size_of(a.b, q, q.ndim - 1))
 
 
 def _pullback_qr(
@@ -59,7 +59,9 @@ def _pullback_qr(
     r = upper_part(transpose_matrices(q) @ leading)
     inner = transpose_matrices(g) @ q
     back = lower_part(inner) + transpose_matrices(lower_part(inner, -1))
-    bar = transpose_matrices(triangular(r, transpose_matrices(g - q @ back), lower=False))
+    bar = transpose_matrices(
+        emit_solve_triangular(r, transpose_matrices(g - q @ back), lower=False)
+    )
     if leading is a:
         return {0: bar}
     items = (*[("all",)] * (a.ndim - 1), ("slice", None, 2, None))
@@ -69,9 +71,11 @@ def _pullback_qr(
 def _pushforward_qr(b: Builder, dots: Any, q: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     leading, a_dot = _leading(args[0], q), b.sym(dots[0])
     if leading is not args[0]:
-        a_dot = part(a_dot, a_dot.ndim - 1, None, size_of(b, q, q.ndim - 1))
+        a_dot = slice_range(a_dot, a_dot.ndim - 1, None, size_of(b, q, q.ndim - 1))
     r = upper_part(transpose_matrices(q) @ leading)
-    moved = transpose_matrices(triangular(r, transpose_matrices(a_dot), lower=False, trans=1))
+    moved = transpose_matrices(
+        emit_solve_triangular(r, transpose_matrices(a_dot), lower=False, trans=1)
+    )
     inner = transpose_matrices(q) @ moved
     below = lower_part(inner, -1)
     return moved - q @ (inner - below + transpose_matrices(below))
@@ -84,10 +88,10 @@ def _attribute(function: str, name: str) -> Any:
     return text
 
 
-declare(
+declare_matrix_op(
     "qr_q",
     (2,),
-    lambda b, a: (a[0], smaller(b, *a)),
+    lambda b, a: (a[0], min_dim(b, *a)),
     evaluate=lambda a: np.linalg.qr(a).Q,
     text=_attribute("np.linalg.qr", "Q"),
     pullback=_pullback_qr,
@@ -99,14 +103,14 @@ declare(
 
 @surface("numpy.linalg.qr")
 def qr(b: Builder, a: Any, mode: Any = "reduced") -> Any:
-    x, mode = require_float_matrices(b, a), static(mode, "mode")
+    x, mode = require_float_matrices(b, a), require_static(mode, "mode")
     if mode not in ("reduced", "r"):
         if mode in ("complete", "raw"):
-            raise refuse(b, f"numpy.linalg.qr with mode={mode!r}", "use mode='reduced'")
+            raise unsupported_error(b, f"numpy.linalg.qr with mode={mode!r}", "use mode='reduced'")
         raise ValueError(f"Unrecognized mode '{mode}'")
     q = b.emit("qr_q", x)
     r = upper_part(transpose_matrices(q) @ x)
-    return r if mode == "r" else results(np.linalg.qr(np.eye(1)), q, r)
+    return r if mode == "r" else as_named_tuple(np.linalg.qr(np.eye(1)), q, r)
 
 
 # ---------------------------------------------------------------- eigh
@@ -128,14 +132,14 @@ def _pullback_vectors(
 ) -> dict[int, Any]:
     w = _eigenvalues(args[0], v, attrs)
     p = transpose_matrices(v) @ g
-    inner = _over((p - transpose_matrices(p)) * 0.5, row(w) - column(w))
+    inner = _over((p - transpose_matrices(p)) * 0.5, as_row(w) - as_column(w))
     return {0: v @ inner @ transpose_matrices(v)}
 
 
 def _pushforward_vectors(b: Builder, dots: Any, v: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
     w = _eigenvalues(args[0], v, attrs)
     change = transpose_matrices(v) @ symmetric(b.sym(dots[0])) @ v
-    return v @ _over(change, row(w) - column(w))
+    return v @ _over(change, as_row(w) - as_column(w))
 
 
 _TRIANGLE_READ = "UPLO='U' reads the upper triangle, 'L' the lower; the gradient is symmetric"
@@ -153,7 +157,7 @@ def _uplo(lower: bool) -> Any:
     return "L" if lower else "U"
 
 
-declare(
+declare_matrix_op(
     "eigh_vectors",
     (2,),
     lambda b, a: a,
@@ -164,14 +168,14 @@ declare(
     kinks=f"none where eigenvalues are equal; {_TRIANGLE_READ}",
     doc="the eigenvectors of a symmetric matrix, as columns",
 )
-declare(
+declare_matrix_op(
     "eigh_values",
     (2, 2),
     lambda b, a, v: a[1:],
     evaluate=lambda a, v, lower: np.linalg.eigvalsh(a, _uplo(lower)),
     text=_text_eigh("np.linalg.eigvalsh"),
     pullback=lambda b, g, out, args, attrs, wanted: {
-        0: args[1] * row(g) @ transpose_matrices(args[1])
+        0: args[1] * as_row(g) @ transpose_matrices(args[1])
     },
     pushforward=lambda b, dots, out, args, attrs: _products(
         args[1], symmetric(b.sym(dots[0])) @ args[1]
@@ -187,7 +191,7 @@ def _products(x: Sym, y: Sym) -> Sym:
 
 
 def _is_lower(uplo: Any) -> bool:
-    letter = static(uplo, "UPLO").upper()
+    letter = require_static(uplo, "UPLO").upper()
     if letter not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     return letter == "L"
@@ -195,10 +199,10 @@ def _is_lower(uplo: Any) -> bool:
 
 @surface("numpy.linalg.eigh")
 def eigh(b: Builder, a: Any, UPLO: Any = "L") -> Any:
-    x = square(b, a)
+    x = require_square_matrices(b, a)
     attrs: Attrs = {"lower": _is_lower(UPLO)}
     v = b.emit("eigh_vectors", x, **attrs)
-    return results(np.linalg.eigh(np.eye(1)), _eigenvalues(x, v, attrs), v)
+    return as_named_tuple(np.linalg.eigh(np.eye(1)), _eigenvalues(x, v, attrs), v)
 
 
 @surface("numpy.linalg.eigvalsh")
@@ -208,7 +212,7 @@ def eigvalsh(b: Builder, a: Any, UPLO: Any = "L") -> Sym:
 
 @surface("numpy.linalg.eig", "numpy.linalg.eigvals", "scipy.linalg.eig", "scipy.linalg.eigvals")
 def eig(b: Builder, *args: Any, **keywords: Any) -> Any:
-    raise refuse(
+    raise unsupported_error(
         b,
         "eig and eigvals have no rule: what they give may be complex",
         "use np.linalg.eigh for a symmetric matrix",
@@ -222,7 +226,7 @@ def _halves(a: Sym, vectors: Sym) -> tuple[Sym, Sym]:
     """u and v, split from one array that holds u above v."""
     rows = size_of(a.b, a, a.ndim - 2)
     at = vectors.ndim - 2
-    return part(vectors, at, None, rows), part(vectors, at, rows, None)
+    return slice_range(vectors, at, None, rows), slice_range(vectors, at, rows, None)
 
 
 def _joined(u: Sym, v: Sym) -> Sym:
@@ -234,7 +238,7 @@ def _outside(g: Sym, u: Sym, inner: Sym, s: Sym) -> Sym | None:
     b, (rows, columns) = g.b, (size_of(g.b, u, u.ndim - k) for k in (2, 1))
     if b.facts.known_equal(*u.type.shape[-2:]):
         return None
-    rest = b.emit("strong_mul", g - u @ inner, 1.0 / row(s))
+    rest = b.emit("strong_mul", g - u @ inner, 1.0 / as_row(s))
     return b.emit("where", b.sym(rows) > columns, rest, 0.0)
 
 
@@ -251,7 +255,7 @@ def _pullback_svd(
     s = b.emit("svd_values", a, out)
     gaps = _square_gaps(s)
     p, q = transpose_matrices(u) @ gu, transpose_matrices(v) @ gv
-    inner = _over(p - transpose_matrices(p), gaps) * row(s) + column(s) * _over(
+    inner = _over(p - transpose_matrices(p), gaps) * as_row(s) + as_column(s) * _over(
         q - transpose_matrices(q), gaps
     )
     bar = _plus(u @ inner, _outside(gu, u, p, s)) @ transpose_matrices(v)
@@ -261,7 +265,7 @@ def _pullback_svd(
 
 def _square_gaps(s: Sym) -> Sym:
     """s[j] ** 2 - s[i] ** 2 for all pairs."""
-    return (row(s) - column(s)) * (row(s) + column(s))
+    return (as_row(s) - as_column(s)) * (as_row(s) + as_column(s))
 
 
 def _pushforward_svd(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
@@ -273,15 +277,15 @@ def _pushforward_svd(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs
     left = transpose_matrices(a_dot) @ u
     inner = transpose_matrices(u) @ right
     back = transpose_matrices(inner)
-    du = u @ _over(inner * row(s) + column(s) * back, gaps)
-    dv = v @ _over(column(s) * inner + back * row(s), gaps)
+    du = u @ _over(inner * as_row(s) + as_column(s) * back, gaps)
+    dv = v @ _over(as_column(s) * inner + back * as_row(s), gaps)
     return _joined(_plus(du, _outside(right, u, inner, s)), _plus(dv, _outside(left, v, back, s)))
 
 
-declare(
+declare_matrix_op(
     "svd_vectors",
     (2,),
-    lambda b, a: (a[0] + a[1], smaller(b, *a)),
+    lambda b, a: (a[0] + a[1], min_dim(b, *a)),
     evaluate=helpers.svd_vectors,
     text=call("svd_vectors"),
     pullback=_pullback_svd,
@@ -289,7 +293,7 @@ declare(
     kinks="none where singular values are equal, or 0 in a matrix that is not square",
     doc="the left singular vectors above the right ones, as columns",
 )
-declare(
+declare_matrix_op(
     "svd_values",
     (2, 2),
     lambda b, a, vectors: vectors[1:],
@@ -303,7 +307,7 @@ declare(
 
 def _weighted(u: Sym, v: Sym, g: Sym) -> Sym:
     """u @ diag(g) @ v.T"""
-    return u * row(g) @ transpose_matrices(v)
+    return u * as_row(g) @ transpose_matrices(v)
 
 
 def _along(u: Sym, v: Sym, a_dot: Sym) -> Sym:
@@ -320,12 +324,17 @@ def svd(
     b: Builder, a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False
 ) -> Any:
     x = require_float_matrices(b, a)
-    if static(hermitian, "hermitian"):
-        raise refuse(b, "numpy.linalg.svd with hermitian=True", "leave out hermitian=, or use eigh")
-    if not static(compute_uv, "compute_uv"):
+    if require_static(hermitian, "hermitian"):
+        raise unsupported_error(
+            b, "numpy.linalg.svd with hermitian=True", "leave out hermitian=, or use eigh"
+        )
+    if not require_static(compute_uv, "compute_uv"):
         return singular_values(b, x)
-    if static(full_matrices, "full_matrices") and not b.facts.relate(*x.type.shape[-2:]) == "equal":
-        raise refuse(
+    if (
+        require_static(full_matrices, "full_matrices")
+        and not b.facts.relate(*x.type.shape[-2:]) == "equal"
+    ):
+        raise unsupported_error(
             b,
             "numpy.linalg.svd with full_matrices=True of a matrix that is not square",
             "use full_matrices=False: the other columns are not unique",
@@ -333,7 +342,7 @@ def svd(
     vectors = b.emit("svd_vectors", x)
     u, v = _halves(x, vectors)
     s = b.emit("svd_values", x, vectors)
-    return results(np.linalg.svd(np.eye(1)), u, s, transpose_matrices(v))
+    return as_named_tuple(np.linalg.svd(np.eye(1)), u, s, transpose_matrices(v))
 
 
 @surface("numpy.linalg.svdvals")

@@ -16,18 +16,18 @@ from ....ir.errors import S2SLinAlgError, S2STypeError
 from ....ir.nodes import Type, is_complex
 from ....ir.op_registry import Rule, register
 from ....ir.symbolic_dims import Dim
-from ...axes_and_sizes import require_equal, size_of, span_of, static
-from ...broadcasting import broadcast_shapes
+from ...axes_and_sizes import require_equal, require_static, size_of, span_of
+from ...broadcasting import infer_broadcast_shape
 from ...declare import as_operand
 from ...operation_text import TextRule
 from ...promotion import join_dtypes
-from ..bilinear import transpose_matrices, typed
+from ..bilinear import array_or_scalar, transpose_matrices
 from ..composed import build_tril, build_triu
 
 Shape = tuple[Dim, ...]
 
 
-def declare(
+def declare_matrix_op(
     name: str,
     cores: Sequence[int],
     result: Callable[..., Shape],
@@ -54,7 +54,9 @@ def declare(
         heads = [t.shape[: t.ndim - rank] for t, rank in zip(types, ranks)]
         tails = [t.shape[t.ndim - rank :] for t, rank in zip(types, ranks)]
         floats = [t for t, core in zip(types, cores) if core]
-        return typed(dtype or join_dtypes(floats), broadcast_shapes(b, *heads) + result(b, *tails))
+        return array_or_scalar(
+            dtype or join_dtypes(floats), infer_broadcast_shape(b, *heads) + result(b, *tails)
+        )
 
     register(
         Rule(
@@ -83,14 +85,14 @@ def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
         head = max(t.ndim - rank for t, rank in zip(m.types, ranks))
         args = [m.aligned(i, head + rank) for i, rank in enumerate(ranks)]
         vectors = [rank < core for rank, core in zip(ranks, cores)]
-        args = [column(x) if vector else x for x, vector in zip(args, vectors)]
+        args = [as_column(x) if vector else x for x, vector in zip(args, vectors)]
         out = m.emit(m.name, *args, **m.attrs)
-        return flat(out) if any(vectors) else out
+        return squeeze_column(out) if any(vectors) else out
 
     return batched
 
 
-def results(like: Any, *parts: Sym) -> Any:
+def as_named_tuple(like: Any, *parts: Sym) -> Any:
     """The results as the named tuple that NumPy returns; `like` is an instance of it."""
     return type(like)(*parts)
 
@@ -98,7 +100,7 @@ def results(like: Any, *parts: Sym) -> Any:
 # ---------------------------------------------------------------- operands
 
 
-def floating(b: Builder, value: Any) -> Sym:
+def as_float_operand(b: Builder, value: Any) -> Sym:
     """An operand converted as `numpy.linalg` does: integers become float64, float16 is refused.
 
     Complex operands are kept.  Most functions refuse them before (`ir/complex_ops.py`)."""
@@ -117,8 +119,8 @@ def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float3
     is_integer = np.dtype(x.dtype).kind in "biu"
     if is_integer and np.dtype(x.dtype).itemsize <= 2:
         x = x.astype(small)
-    x = floating(b, x)
-    if static(check_finite, "check_finite") and not is_integer:
+    x = as_float_operand(b, x)
+    if require_static(check_finite, "check_finite") and not is_integer:
         finite = b.emit("isfinite", x)
         if x.ndim:
             finite = b.emit("all", finite, axis=None, keepdims=False)
@@ -128,10 +130,10 @@ def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float3
 
 def require_float_matrices(b: Builder, value: Any) -> Sym:
     """An operand of at least two axes, in a float or complex dtype."""
-    return matrices(b, floating(b, value))
+    return require_matrices(b, as_float_operand(b, value))
 
 
-def matrices(b: Builder, value: Any) -> Sym:
+def require_matrices(b: Builder, value: Any) -> Sym:
     """An operand of at least two axes, in its own dtype."""
     x = as_operand(b, value)
     if x.ndim < 2:
@@ -140,7 +142,7 @@ def matrices(b: Builder, value: Any) -> Sym:
     return x
 
 
-def square(b: Builder, value: Any) -> Sym:
+def require_square_matrices(b: Builder, value: Any) -> Sym:
     """An operand of square matrices, in a float or complex dtype."""
     x = require_float_matrices(b, value)
     require_square(b, x, "LinAlgError", "Last 2 dimensions of the array must be square")
@@ -153,7 +155,7 @@ def require_square(b: Builder, x: Sym, exception: str, *message: str) -> None:
     require_equal(b, rows, columns, lambda: sizes, exception, lambda m, n: message)
 
 
-def smaller(b: Builder, m: Dim, n: Dim) -> Dim:
+def min_dim(b: Builder, m: Dim, n: Dim) -> Dim:
     """min(m, n), or an open dim if it is known only at run time."""
     m, n = b.facts.canonical(m), b.facts.canonical(n)
     if m == n:
@@ -163,7 +165,7 @@ def smaller(b: Builder, m: Dim, n: Dim) -> Dim:
     return m if b.facts.relate(m, n) == "equal" else OPEN
 
 
-def smallest(b: Builder, x: Sym) -> Sym:
+def min_size(b: Builder, x: Sym) -> Sym:
     """The size of the smaller of the last two axes."""
     rows, columns = (size_of(b, x, x.ndim - k) for k in (2, 1))
     if isinstance(rows, int) and isinstance(columns, int):
@@ -175,27 +177,27 @@ def smallest(b: Builder, x: Sym) -> Sym:
 # ---------------------------------------------------------------- expressions
 
 
-def column(x: Sym) -> Sym:
+def as_column(x: Sym) -> Sym:
     """Vectors as matrices of one column: a new last axis."""
     return x.b.emit("expand_dims", x, axes=(x.ndim,))
 
 
-def row(x: Sym) -> Sym:
+def as_row(x: Sym) -> Sym:
     """Vectors as matrices of one row: a new axis before the last."""
     return x.b.emit("expand_dims", x, axes=(x.ndim - 1,))
 
 
-def flat(x: Sym) -> Sym:
+def squeeze_column(x: Sym) -> Sym:
     """Matrices of one column as vectors."""
     return x.b.emit("squeeze", x, axes=(x.ndim - 1,))
 
 
-def spread(x: Sym) -> Sym:
+def expand_per_matrix(x: Sym) -> Sym:
     """One scalar per matrix, expanded to broadcast against the matrices."""
     return x if not x.ndim else x.b.emit("expand_dims", x, axes=(x.ndim, x.ndim + 1))
 
 
-def total(x: Sym) -> Sym:
+def sum_per_matrix(x: Sym) -> Sym:
     """The sum of the elements of each matrix."""
     axis = None if x.ndim == 2 else (x.ndim - 2, x.ndim - 1)
     return x.b.emit("sum", x, axis=axis, keepdims=False)
@@ -214,7 +216,7 @@ def upper_part(x: Sym, k: int = 0) -> Sym:
     return build_triu(x.b, x, k)
 
 
-def mirrored(x: Sym, from_lower: bool = True) -> Sym:
+def symmetric_from_triangle(x: Sym, from_lower: bool = True) -> Sym:
     """The symmetric matrix that one triangle of x determines."""
     if from_lower:
         return lower_part(x) + transpose_matrices(lower_part(x, -1))
@@ -227,7 +229,7 @@ def identity(x: Sym) -> Sym:
     return x.b.emit("eye", n, n, 0, dtype=x.dtype)
 
 
-def part(x: Sym, axis: int, start: Any, stop: Any) -> Sym:
+def slice_range(x: Sym, axis: int, start: Any, stop: Any) -> Sym:
     """x[..., start:stop, ...] along a non-negative axis."""
     bounds = [v for v in (start, stop) if v is not None]
     positions = iter(range(1, 3))

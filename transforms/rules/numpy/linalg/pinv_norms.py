@@ -9,19 +9,19 @@ import numpy as np
 
 from ....ir.builder import Builder, Sym
 from ....ir.op_registry import SURFACES, surface
-from ...axes_and_sizes import axes_of, refuse, require_equal, size_of, static
+from ...axes_and_sizes import axes_of, require_equal, require_static, size_of, unsupported_error
 from ...declare import as_operand
 from ...operation_text import call
 from ..bilinear import transpose_matrices
 from .factorizations import singular_values
 from .matrix_rules import (
-    column,
-    declare,
-    floating,
+    as_column,
+    as_float_operand,
+    declare_matrix_op,
+    min_size,
     require_float_matrices,
+    require_square_matrices,
     scipy_matrix,
-    smallest,
-    square,
 )
 
 Attrs = dict[str, Any]
@@ -50,7 +50,7 @@ def _pushforward_pinv(b: Builder, dots: Any, p: Sym, args: Sequence[Sym], attrs:
     return -(p @ a_dot @ p) + (left - (left @ a) @ p) + (right - p @ (a @ right))
 
 
-declare(
+declare_matrix_op(
     "pinv",
     (2, 0),
     lambda b, a, rcond: a[::-1],
@@ -70,8 +70,8 @@ def pinv(
     b: Builder, a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = _UNSET
 ) -> Sym:
     x = require_float_matrices(b, a)
-    if static(hermitian, "hermitian"):
-        raise refuse(b, "numpy.linalg.pinv with hermitian=True", "leave out hermitian=")
+    if require_static(hermitian, "hermitian"):
+        raise unsupported_error(b, "numpy.linalg.pinv with hermitian=True", "leave out hermitian=")
     if rcond is None:
         rcond = 1e-15 if rtol is _UNSET else _precision(b, x) if rtol is None else rtol
     elif rtol is not _UNSET:
@@ -83,7 +83,7 @@ def _scalar_tolerance(b: Builder, value: Any, what: str) -> Sym:
     """A tolerance, which must be one scalar for all matrices."""
     x = as_operand(b, value)
     if x.ndim:
-        raise refuse(b, f"an array as {what}", "give one number for all matrices")
+        raise unsupported_error(b, f"an array as {what}", "give one number for all matrices")
     return x
 
 
@@ -103,7 +103,7 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
 
     As in NumPy, the residuals are empty if the rank is deficient or there are no more rows than
     columns."""
-    x, y = floating(builder, a), floating(builder, b)
+    x, y = as_float_operand(builder, a), as_float_operand(builder, b)
     for v in (x, y):
         if v.ndim != 2 and not (v is y and v.ndim == 1):
             message = f"{v.ndim}-dimensional array given. Array must be two-dimensional"
@@ -121,7 +121,7 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
     solution = builder.emit("pinv", x, limit) @ y
     rank = _rank(builder, s, limit).astype("int32")
     rest = y - x @ solution
-    rest = column(rest) if y.ndim == 1 else rest
+    rest = as_column(rest) if y.ndim == 1 else rest
     squares = builder.emit("sum", rest * rest, axis=(0,), keepdims=False)
     rows, columns = size_of(builder, x, 0), size_of(builder, x, 1)
     has_residuals = (rank == columns) & (builder.sym(rows) > columns)
@@ -154,7 +154,7 @@ def _count(b: Builder, mask: Sym) -> Sym:
 def matrix_rank(
     b: Builder, A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = None
 ) -> Sym:
-    x = floating(b, A)
+    x = as_float_operand(b, A)
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     if x.ndim < 2:
@@ -167,10 +167,10 @@ def matrix_rank(
 
 @surface("numpy.linalg.cond")
 def cond(b: Builder, x: Any, p: Any = None) -> Sym:
-    m, p = require_float_matrices(b, x), static(p, "p")
+    m, p = require_float_matrices(b, x), require_static(p, "p")
     if p in (None, 2, -2):
         s = singular_values(b, m)
-        last = smallest(b, m) - 1
+        last = min_size(b, m) - 1
         ends = [
             b.emit("index", s, at, items=(*[("all",)] * (s.ndim - 1), ("int", 1)))
             for at in (b.sym(0), last)
@@ -180,7 +180,7 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
         axis = None if m.ndim == 2 else (m.ndim - 2, m.ndim - 1)
         undefined = b.emit("any", b.emit("isnan", m), axis=axis, keepdims=False)
         return b.emit("where", b.emit("isnan", ratio) & ~undefined, np.inf, ratio)
-    m = square(b, m)
+    m = require_square_matrices(b, m)
     axes = (m.ndim - 2, m.ndim - 1)
     return norm(b, m, p, axes) * norm(b, b.emit("inv", m), p, axes)
 
@@ -203,11 +203,11 @@ def scipy_norm(
 @surface("numpy.linalg.norm")
 def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
     """Vector and matrix norms; the derivative at 0 is 0."""
-    x, ord = floating(b, as_operand(b, x)), static(ord, "ord")
+    x, ord = as_float_operand(b, as_operand(b, x)), require_static(ord, "ord")
     if x.ndim == 0:
         return b.emit("absolute", x)
     axes = tuple(range(x.ndim)) if axis is None else axes_of(b, axis, x.ndim)
-    keep = bool(static(keepdims, "keepdims"))
+    keep = bool(require_static(keepdims, "keepdims"))
     if ord is None and (axis is None or len(axes) < 3):
         return _euclidean(b, x, axes, keep)
     if len(axes) == 1:
@@ -285,7 +285,9 @@ def vector_norm(
         from ..shape_functions import ravel
 
         if keepdims:
-            raise refuse(b, "numpy.linalg.vector_norm of everything with keepdims", "name the axes")
+            raise unsupported_error(
+                b, "numpy.linalg.vector_norm of everything with keepdims", "name the axes"
+            )
         return norm(b, ravel(b, v), ord)
     return norm(b, v, ord, axis, keepdims)
 

@@ -9,12 +9,19 @@ import numpy as np
 from ....ir.builder import Builder, Sym
 from ....ir.op_registry import surface
 from ....ir.symbolic_dims import Dim
-from ...axes_and_sizes import axis_of, invalid, product, refuse, require_equal, size_of
+from ...axes_and_sizes import (
+    axis_of,
+    product,
+    require_equal,
+    size_of,
+    unsupported_error,
+    value_error,
+)
 from ...declare import as_operand, refuse_keywords
 from ..bilinear import transpose_matrices
 from ..composed import build_diagonal, build_trace
 from ..matmul import dot, matmul, outer, tensordot
-from .matrix_rules import matrices
+from .matrix_rules import require_matrices
 
 # ---------------------------------------------------------------- diagonals
 
@@ -41,7 +48,7 @@ def multi_dot(b: Builder, arrays: Any, *, out: Any = None) -> Sym:
     for x in xs[1:-1]:
         if x.ndim != 2:
             message = f"{x.ndim}-dimensional array given. Array must be two-dimensional"
-            raise invalid(b, message)
+            raise value_error(b, message)
     if xs[-1].ndim == 1:
         # Evaluated from the right, every product is one of a matrix and a vector.
         total = xs[-1]
@@ -133,7 +140,7 @@ def _components_along_last(x: Sym, count: int) -> list[Sym]:
 
 @surface("numpy.linalg.matrix_transpose")
 def matrix_transpose(b: Builder, x: Any, /) -> Sym:
-    return transpose_matrices(matrices(b, x))
+    return transpose_matrices(require_matrices(b, x))
 
 
 @surface("numpy.vecdot", "numpy.linalg.vecdot")
@@ -171,7 +178,7 @@ def _require_same_core(
     b: Builder, x: Sym, y: Sym, i: int, j: int, name: str, signature: str, core: int
 ) -> None:
     if min(i, j) < 0:
-        raise invalid(b, f"{name}: an operand does not have enough dimensions")
+        raise value_error(b, f"{name}: an operand does not have enough dimensions")
     require_equal(
         b,
         x.type.shape[i],
@@ -218,7 +225,7 @@ def block_diag(b: Builder, *arrs: Any) -> Sym:
     xs = [as_operand(b, x) for x in arrs]
     xs = [b.emit("reshape", x, *[1] * (2 - x.ndim), *x.shape) if x.ndim < 2 else x for x in xs]
     if any(x.ndim > 2 for x in xs):
-        raise refuse(b, "scipy.linalg.block_diag of stacks", "give it matrices")
+        raise unsupported_error(b, "scipy.linalg.block_diag of stacks", "give it matrices")
     rows = []
     for i, x in enumerate(xs):
         height = size_of(b, x, 0)

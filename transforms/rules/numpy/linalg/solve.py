@@ -14,25 +14,33 @@ from ....ir.nodes import is_complex
 from ....ir.op_registry import surface
 from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
-from ...axes_and_sizes import axes_of, invalid, product, refuse, require_equal, size_of, static
+from ...axes_and_sizes import (
+    axes_of,
+    product,
+    require_equal,
+    require_static,
+    size_of,
+    unsupported_error,
+    value_error,
+)
 from ...operation_text import call, call_text
 from ..bilinear import transpose_matrices
 from .complex_systems import solve_complex_as_real
 from .matrix_rules import (
-    column,
-    declare,
-    flat,
-    floating,
+    as_column,
+    as_float_operand,
+    as_named_tuple,
+    as_row,
+    declare_matrix_op,
+    expand_per_matrix,
     identity,
-    matrices,
-    mirrored,
+    require_matrices,
     require_square,
-    results,
-    row,
+    require_square_matrices,
     scipy_matrix,
-    spread,
-    square,
-    total,
+    squeeze_column,
+    sum_per_matrix,
+    symmetric_from_triangle,
 )
 
 Attrs = dict[str, Any]
@@ -49,8 +57,8 @@ def _pullback_solve(
     if rhs.ndim == 1 and a.ndim > 2:
         # One right-hand side for a stack of matrices: the cotangent is a stack of vectors, which
         # `solve` would take for a matrix.
-        w = b.emit("solve", transposed, column(g))
-        bars = {0: -(w @ row(out)), 1: flat(w)}
+        w = b.emit("solve", transposed, as_column(g))
+        bars = {0: -(w @ as_row(out)), 1: squeeze_column(w)}
     else:
         w = b.emit("solve", transposed, g)
         bars = {1: w}
@@ -66,15 +74,15 @@ def _pushforward_solve(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], att
     if a_dot is None:
         return b.emit("solve", a, rhs_dot)
     if rhs.ndim == 1 and a.ndim > 2:
-        change = -(a_dot @ column(out))
+        change = -(a_dot @ as_column(out))
         if rhs_dot is not None:
-            change = column(b.sym(rhs_dot)) + change
-        return flat(b.emit("solve", a, change))
+            change = as_column(b.sym(rhs_dot)) + change
+        return squeeze_column(b.emit("solve", a, change))
     change = a_dot @ out
     return b.emit("solve", a, -change if rhs_dot is None else rhs_dot - change)
 
 
-declare(
+declare_matrix_op(
     "solve",
     (2, 2),
     lambda b, a, rhs: a[-1:] + rhs[1:],
@@ -89,10 +97,10 @@ declare(
 
 @surface("numpy.linalg.solve")
 def solve(builder: Builder, a: Any, b: Any) -> Sym:
-    x, y = square(builder, a), floating(builder, b)
+    x, y = require_square_matrices(builder, a), as_float_operand(builder, b)
     name, signature = ("solve1", "(m,m),(m)->(m)") if y.ndim == 1 else ("solve", _MATRIX_SIGNATURE)
     if y.ndim == 0:
-        raise invalid(
+        raise value_error(
             builder,
             "solve: Input operand 1 does not have enough dimensions (has 0, gufunc core with "
             f"signature {_MATRIX_SIGNATURE} requires 2)",
@@ -124,7 +132,7 @@ _MATRIX_SIGNATURE = "(m,m),(m,n)->(m,n)"
 # ---------------------------------------------------------------- inv
 
 
-declare(
+declare_matrix_op(
     "inv",
     (2,),
     lambda b, a: a,
@@ -140,7 +148,7 @@ declare(
 
 @surface("numpy.linalg.inv")
 def inv(b: Builder, a: Any) -> Sym:
-    x = square(b, a)
+    x = require_square_matrices(b, a)
     if is_complex(x.type):
         return solve_complex_as_real(b, x, identity(b.emit("real", x)))
     return b.emit("inv", x)
@@ -149,21 +157,25 @@ def inv(b: Builder, a: Any) -> Sym:
 # ---------------------------------------------------------------- det
 
 
-declare(
+declare_matrix_op(
     "det",
     (2,),
     lambda b, a: (),
     evaluate=np.linalg.det,
     text=call("np.linalg.det"),
-    pullback=lambda b, g, out, args, attrs, wanted: {0: spread(g) * b.emit("cofactor", args[0])},
-    pushforward=lambda b, dots, out, args, attrs: total(b.emit("cofactor", args[0]) * dots[0]),
+    pullback=lambda b, g, out, args, attrs, wanted: {
+        0: expand_per_matrix(g) * b.emit("cofactor", args[0])
+    },
+    pushforward=lambda b, dots, out, args, attrs: sum_per_matrix(
+        b.emit("cofactor", args[0]) * dots[0]
+    ),
     doc="the determinant; its gradient exists where the matrix is singular, too",
 )
 
 
 @surface("numpy.linalg.det")
 def det(b: Builder, a: Any) -> Sym:
-    return b.emit("det", square(b, a))
+    return b.emit("det", require_square_matrices(b, a))
 
 
 @surface("scipy.linalg.det")
@@ -179,8 +191,11 @@ def _pullback_cofactor(
     # The cofactors are det(a) * inv(a).T; their derivative exists only if a is invertible.
     a = args[0]
     inverse = transpose_matrices(b.emit("inv", a))
-    change = spread(total(g * inverse)) * inverse - inverse @ transpose_matrices(g) @ inverse
-    return {0: spread(b.emit("det", a)) * change}
+    change = (
+        expand_per_matrix(sum_per_matrix(g * inverse)) * inverse
+        - inverse @ transpose_matrices(g) @ inverse
+    )
+    return {0: expand_per_matrix(b.emit("det", a)) * change}
 
 
 def _pushforward_cofactor(
@@ -189,12 +204,13 @@ def _pushforward_cofactor(
     a, a_dot = args[0], b.sym(dots[0])
     inverse = transpose_matrices(b.emit("inv", a))
     change = (
-        spread(total(a_dot * inverse)) * inverse - inverse @ transpose_matrices(a_dot) @ inverse
+        expand_per_matrix(sum_per_matrix(a_dot * inverse)) * inverse
+        - inverse @ transpose_matrices(a_dot) @ inverse
     )
-    return spread(b.emit("det", a)) * change
+    return expand_per_matrix(b.emit("det", a)) * change
 
 
-declare(
+declare_matrix_op(
     "cofactor",
     (2,),
     lambda b, a: a,
@@ -221,17 +237,21 @@ def _slope_of_log(b: Builder, a: Sym) -> Sym:
     return transpose_matrices(b.emit("inv", a))
 
 
-declare(
+declare_matrix_op(
     "slogdet_log",
     (2,),
     lambda b, a: (),
     evaluate=lambda a: np.linalg.slogdet(a).logabsdet,
     text=_part("logabsdet"),
-    pullback=lambda b, g, out, args, attrs, wanted: {0: spread(g) * _slope_of_log(b, args[0])},
-    pushforward=lambda b, dots, out, args, attrs: total(_slope_of_log(b, args[0]) * dots[0]),
+    pullback=lambda b, g, out, args, attrs, wanted: {
+        0: expand_per_matrix(g) * _slope_of_log(b, args[0])
+    },
+    pushforward=lambda b, dots, out, args, attrs: sum_per_matrix(
+        _slope_of_log(b, args[0]) * dots[0]
+    ),
     doc="the logarithm of the determinant's absolute value",
 )
-declare(
+declare_matrix_op(
     "slogdet_sign",
     (2,),
     lambda b, a: (),
@@ -244,9 +264,9 @@ declare(
 
 @surface("numpy.linalg.slogdet")
 def slogdet(b: Builder, a: Any) -> Any:
-    x = square(b, a)
+    x = require_square_matrices(b, a)
     parts = b.emit("slogdet_sign", x), b.emit("slogdet_log", x)
-    return results(np.linalg.slogdet(np.eye(1)), *parts)
+    return as_named_tuple(np.linalg.slogdet(np.eye(1)), *parts)
 
 
 # ---------------------------------------------------------------- composed functions
@@ -254,12 +274,12 @@ def slogdet(b: Builder, a: Any) -> Any:
 
 @surface("numpy.linalg.matrix_power")
 def matrix_power(b: Builder, a: Any, n: Any) -> Sym:
-    x, power = matrices(b, a), static(n, "n")
+    x, power = require_matrices(b, a), require_static(n, "n")
     require_square(b, x, "LinAlgError", "Last 2 dimensions of the array must be square")
     if not isinstance(power, (int, np.integer)):
         raise TypeError("exponent must be an integer")
     if power < 0:
-        x, power = b.emit("inv", floating(b, x)), -power
+        x, power = b.emit("inv", as_float_operand(b, x)), -power
     if power == 0:
         unit = identity(x)
         return unit if x.ndim == 2 else b.emit("copy", b.emit("broadcast_like", unit, x))
@@ -275,7 +295,7 @@ def matrix_power(b: Builder, a: Any, n: Any) -> Sym:
 
 @surface("numpy.linalg.tensorsolve")
 def tensorsolve(builder: Builder, a: Any, b: Any, axes: Any = None) -> Sym:
-    x, y = floating(builder, a), floating(builder, b)
+    x, y = as_float_operand(builder, a), as_float_operand(builder, b)
     if axes is not None:
         back = axes_of(builder, axes, x.ndim, "axes")
         order = (*(i for i in range(x.ndim) if i not in back), *back)
@@ -288,7 +308,7 @@ def tensorsolve(builder: Builder, a: Any, b: Any, axes: Any = None) -> Sym:
 
 @surface("numpy.linalg.tensorinv")
 def tensorinv(b: Builder, a: Any, ind: Any = 2) -> Sym:
-    x, k = floating(b, a), static(ind, "ind")
+    x, k = as_float_operand(b, a), require_static(ind, "ind")
     if k <= 0:
         raise ValueError("Invalid ind argument.")
     front, back = x.shape[:k], x.shape[k:]
@@ -310,8 +330,8 @@ def scipy_inv(
     assume_a: Any = None,
     lower: Any = False,
 ) -> Sym:
-    x = square(b, scipy_matrix(b, a, check_finite))
-    return b.emit("inv", _assumed(b, x, assume_a, static(lower, "lower")))
+    x = require_square_matrices(b, scipy_matrix(b, a, check_finite))
+    return b.emit("inv", _assumed(b, x, assume_a, require_static(lower, "lower")))
 
 
 @surface("scipy.linalg.solve")
@@ -327,7 +347,9 @@ def scipy_solve(
     transposed: Any = False,
 ) -> Sym:
     x, y = (scipy_matrix(builder, v, check_finite, small="float64") for v in (a, b))
-    x = _assumed(builder, square(builder, x), assume_a, static(lower, "lower"))
+    x = _assumed(
+        builder, require_square_matrices(builder, x), assume_a, require_static(lower, "lower")
+    )
     return solve(builder, transpose_matrices(x) if transposed else x, y)
 
 
@@ -336,5 +358,7 @@ def _assumed(b: Builder, a: Sym, assume_a: Any, lower: bool) -> Sym:
     if assume_a in (None, "gen", "general"):
         return a
     if assume_a not in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
-        raise refuse(b, f"scipy.linalg with assume_a={assume_a!r}", "leave out assume_a=")
-    return mirrored(a, lower)
+        raise unsupported_error(
+            b, f"scipy.linalg with assume_a={assume_a!r}", "leave out assume_a="
+        )
+    return symmetric_from_triangle(a, lower)

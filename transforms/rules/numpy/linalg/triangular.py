@@ -15,16 +15,16 @@ from ....ir.builder import Builder, Sym
 from ....ir.op_registry import surface
 from ....ir.precedence import ATOM, TERNARY, Text, wrap
 from ....runtime import matrix_helpers as helpers
-from ...axes_and_sizes import invalid, refuse, require_equal, size_of, static
+from ...axes_and_sizes import require_equal, require_static, size_of, unsupported_error, value_error
 from ...operation_text import call
 from ..bilinear import transpose_matrices
 from .matrix_rules import (
-    declare,
+    declare_matrix_op,
     lower_part,
-    matrices,
+    require_matrices,
     require_square,
+    require_square_matrices,
     scipy_matrix,
-    square,
     symmetric,
     upper_part,
 )
@@ -72,7 +72,7 @@ def _text_triangular(args: Sequence[Text], attrs: Attrs, types: Any) -> Text:
     return f"solve_triangular({', '.join(parts)})", ATOM
 
 
-declare(
+declare_matrix_op(
     "solve_triangular",
     (2, 2),
     lambda b, a, rhs: a[-1:] + rhs[1:],
@@ -85,7 +85,7 @@ declare(
 )
 
 
-def triangular(
+def emit_solve_triangular(
     a: Sym, rhs: Any, *, lower: bool = True, trans: int = 0, unit_diagonal: bool = False
 ) -> Sym:
     """Emit `solve_triangular`."""
@@ -110,15 +110,15 @@ def solve_triangular(
 ) -> Sym:
     x, y = (scipy_matrix(builder, v, check_finite) for v in (a, b))
     if x.ndim < 2:
-        raise invalid(builder, "expected square matrix")
+        raise value_error(builder, "expected square matrix")
     if x.ndim > 2 and x.ndim != y.ndim:
-        raise refuse(
+        raise unsupported_error(
             builder,
             "scipy.linalg.solve_triangular of a stack of matrices and an array of another rank",
             "give the right-hand sides the rank of the matrices",
         )
     if y.ndim > 2 > x.ndim - 1:
-        raise refuse(
+        raise unsupported_error(
             builder,
             "scipy.linalg.solve_triangular with a stack of right-hand sides",
             "give it one matrix of them",
@@ -126,9 +126,9 @@ def solve_triangular(
     require_square(builder, x, "ValueError", "expected square matrix")
     require_same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
     attrs = {
-        "trans": TRANS[static(trans, "trans")],
-        "lower": bool(static(lower, "lower")),
-        "unit_diagonal": bool(static(unit_diagonal, "unit_diagonal")),
+        "trans": TRANS[require_static(trans, "trans")],
+        "lower": bool(require_static(lower, "lower")),
+        "unit_diagonal": bool(require_static(unit_diagonal, "unit_diagonal")),
     }
     return builder.emit("solve_triangular", x, y, **attrs)
 
@@ -173,16 +173,16 @@ def _pullback_cholesky(
     b: Builder, g: Sym, out: Sym, args: Any, attrs: Attrs, wanted: Any
 ) -> dict[int, Any]:
     inner = _half_diagonal(transpose_matrices(out) @ g)
-    left = triangular(out, inner, trans=1)
-    return {0: symmetric(triangular(out, transpose_matrices(left), trans=1))}
+    left = emit_solve_triangular(out, inner, trans=1)
+    return {0: symmetric(emit_solve_triangular(out, transpose_matrices(left), trans=1))}
 
 
 def _pushforward_cholesky(b: Builder, dots: Any, out: Sym, args: Any, attrs: Attrs) -> Sym:
-    left = triangular(out, symmetric(b.sym(dots[0])))
-    return out @ _half_diagonal(triangular(out, transpose_matrices(left)))
+    left = emit_solve_triangular(out, symmetric(b.sym(dots[0])))
+    return out @ _half_diagonal(emit_solve_triangular(out, transpose_matrices(left)))
 
 
-declare(
+declare_matrix_op(
     "cholesky",
     (2,),
     lambda b, a: a,
@@ -197,7 +197,7 @@ declare(
 
 @surface("numpy.linalg.cholesky")
 def cholesky(b: Builder, a: Any, /, *, upper: Any = False) -> Sym:
-    return _factor(b, square(b, a), not static(upper, "upper"))
+    return _factor(b, require_square_matrices(b, a), not require_static(upper, "upper"))
 
 
 def _factor(b: Builder, x: Sym, lower: bool) -> Sym:
@@ -212,8 +212,8 @@ def _factor(b: Builder, x: Sym, lower: bool) -> Sym:
 def scipy_cholesky(
     b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> Sym:
-    x = square(b, scipy_matrix(b, a, check_finite))
-    return _factor(b, x, bool(static(lower, "lower")))
+    x = require_square_matrices(b, scipy_matrix(b, a, check_finite))
+    return _factor(b, x, bool(require_static(lower, "lower")))
 
 
 @surface("scipy.linalg.cho_factor")
@@ -221,7 +221,10 @@ def cho_factor(
     b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> tuple[Sym, bool]:
     """The Cholesky factor in one triangle; the other triangle is that of `a`, as in SciPy."""
-    x, low = square(b, scipy_matrix(b, a, check_finite)), bool(static(lower, "lower"))
+    x, low = (
+        require_square_matrices(b, scipy_matrix(b, a, check_finite)),
+        bool(require_static(lower, "lower")),
+    )
     rest = upper_part(x, 1) if low else lower_part(x, -1)
     return _factor(b, x, low) + rest, low
 
@@ -235,8 +238,8 @@ def cho_solve(
     check_finite: Any = True,
 ) -> Sym:
     factor, y = (scipy_matrix(builder, v, check_finite) for v in (c_and_lower[0], b))
-    c, low = matrices(builder, factor), bool(static(c_and_lower[1], "lower"))
+    c, low = require_matrices(builder, factor), bool(require_static(c_and_lower[1], "lower"))
     require_square(builder, c, "ValueError", "The factored matrix c is not square.")
     require_same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
-    first = triangular(c, y, lower=low, trans=0 if low else 1)
-    return triangular(c, first, lower=low, trans=1 if low else 0)
+    first = emit_solve_triangular(c, y, lower=low, trans=0 if low else 1)
+    return emit_solve_triangular(c, first, lower=low, trans=1 if low else 0)
