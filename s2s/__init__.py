@@ -7,27 +7,49 @@ without differentiating.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from . import errors, training
 from ._version import __version__
 from .api.custom_derivatives import adjoint, checkpoint, custom_gradient, defrule, implicit
 from .api.directional import hvp, jvp, stop_gradient, vjp
 from .api.functions import function, grad, value_and_grad
 from .api.jacobian_vmap import hessian, jacobian, vmap
 from .errors import (
+    BuildError,
+    CacheError,
     InternalCompilerError,
+    NonFiniteError,
     RecompilationWarning,
     S2SError,
+    S2SLinAlgError,
+    S2STypeError,
+    S2SValueError,
     SourceError,
     UnsupportedError,
+    VersionError,
+    WrongGradient,
 )
 from .inspect.debug_nans import debug_nans
 from .objects.variable import Variable
+from .public_names import lazy_names, listing
 from .tape.gradient_tape import GradientTape
 from .training.flatten_params import flatten
 
 if TYPE_CHECKING:
-    from . import aot, data, layers, losses, metrics, mixed_precision, models, optimizers, saving
+    from . import (
+        aot,
+        data,
+        layers,
+        losses,
+        metrics,
+        mixed_precision,
+        models,
+        optimizers,
+        saving,
+        testing,
+        tf,
+    )
     from .layers import Layer
     from .models import Model, Sequential
     from .runtime.block_pool import release_memory
@@ -37,17 +59,25 @@ if TYPE_CHECKING:
     from .training.history import History
 
 __all__ = [
+    "BuildError",
+    "CacheError",
     "GradientTape",
     "History",
     "InternalCompilerError",
     "Layer",
     "Model",
+    "NonFiniteError",
     "RecompilationWarning",
     "S2SError",
+    "S2SLinAlgError",
+    "S2STypeError",
+    "S2SValueError",
     "Sequential",
     "SourceError",
     "UnsupportedError",
     "Variable",
+    "VersionError",
+    "WrongGradient",
     "__version__",
     "adjoint",
     "aot",
@@ -60,6 +90,7 @@ __all__ = [
     "data",
     "debug_nans",
     "defrule",
+    "errors",
     "flatten",
     "function",
     "grad",
@@ -81,39 +112,35 @@ __all__ = [
     "save_weights",
     "saving",
     "stop_gradient",
+    "testing",
+    "tf",
+    "training",
     "value_and_grad",
     "vjp",
     "vmap",
 ]
 
-
-# Names that gradients of functions do not need: imported lazily.
-_LAZY_NAMES = {
-    "check_grads": ".testing",
-    "clip_by_global_norm": ".training.gradient_clipping",
-    "clip_by_norm": ".training.gradient_clipping",
-    "clip_by_value": ".training.gradient_clipping",
-    "History": ".training.history",
-    "Model": ".models",
-    "Sequential": ".models",
-    "Layer": ".layers",
-    "release_memory": ".runtime.block_pool",
-    "save_weights": ".saving",
-    "load_weights": ".saving",
-    "save_state": ".saving",
-    "load_state": ".saving",
-}
-_LAZY_MODULES = (
-    "aot", "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
-    "saving",
+# Imported on first access: gradients of functions do not need them.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "check_grads": ".testing",
+        "clip_by_global_norm": ".training.gradient_clipping",
+        "clip_by_norm": ".training.gradient_clipping",
+        "clip_by_value": ".training.gradient_clipping",
+        "History": ".training.history",
+        "Model": ".models",
+        "Sequential": ".models",
+        "Layer": ".layers",
+        "release_memory": ".runtime.block_pool",
+        "save_weights": ".saving",
+        "load_weights": ".saving",
+        "save_state": ".saving",
+        "load_state": ".saving",
+    },
+    (
+        "aot", "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
+        "saving", "testing", "tf",
+    ),
 )  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _LAZY_NAMES:
-        return getattr(importlib.import_module(_LAZY_NAMES[name], __name__), name)
-    if name in _LAZY_MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module 's2s' has no attribute {name!r}")
+__dir__ = listing(__name__)

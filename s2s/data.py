@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from .objects.tensor import tensor
+from .public_names import listing
 from .training.progress_bar import Bar
 
 __all__ = ["AUTOTUNE", "Dataset", "progress"]
+__dir__ = listing(__name__)
 
 AUTOTUNE = -1
 INFINITE = -1

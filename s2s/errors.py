@@ -9,16 +9,18 @@ from __future__ import annotations
 import builtins
 import linecache
 import re
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .public_names import listing
 from .transforms.ir.errors import (
-    LinAlgError_,
     S2SError,
+    S2SLinAlgError,
+    S2STypeError,
+    S2SValueError,
     SourceError,
-    TypeError_,
     UnsupportedError,
-    ValueError_,
 )
 from .transforms.ir.quote import file_name
 
@@ -26,15 +28,21 @@ if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
 
 __all__ = [
+    "BuildError",
     "CacheError",
     "InternalCompilerError",
+    "NonFiniteError",
     "RecompilationWarning",
     "S2SError",
+    "S2SLinAlgError",
+    "S2STypeError",
+    "S2SValueError",
     "SourceError",
-    "TypeError_",
     "UnsupportedError",
-    "ValueError_",
+    "VersionError",
+    "WrongGradient",
 ]
+__dir__ = listing(__name__)
 
 
 class InternalCompilerError(S2SError, RuntimeError):
@@ -45,28 +53,45 @@ class CacheError(S2SError, OSError):
     """The cache directory cannot be used."""
 
 
+class BuildError(S2SError, RuntimeError):
+    """A library that is compiled ahead of time could not be linked."""
+
+
+class NonFiniteError(S2SError, FloatingPointError):
+    """A NaN or inf, with the source location where it first appeared.  `details` are further lines
+    of the message."""
+
+    def __init__(self, message: str, details: list[str], **where: Any) -> None:
+        self.details = details
+        super().__init__(message, **where)
+
+    def _text(self) -> str:
+        head, mark, advice = super()._text().partition("\nhelp: ")
+        lines = [head, *(f"  {line}" for line in self.details)]
+        if mark:
+            lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
+        return "\n".join(lines)
+
+
+class VersionError(S2SError, RuntimeError):
+    """CPython, llvmlite or Numba has a version that s2s does not compile with."""
+
+
+class WrongGradient(S2SError, AssertionError):
+    """`check_grads` found a gradient that differs from finite differences.  `report` has the
+    entries."""
+
+    def __init__(self, report: Any) -> None:
+        self.report = report
+        super().__init__(str(report))
+
+
 class RecompilationWarning(UserWarning):
     """A function is recompiled repeatedly because something it depends on keeps changing."""
 
 
-# Tracebacks and pickles use the public names of the errors.
-_PUBLIC_NAMES = {"TypeError": TypeError_, "ValueError": ValueError_, "LinAlgError": LinAlgError_}
-for _error in (
-    InternalCompilerError,
-    RecompilationWarning,
-    S2SError,
-    SourceError,
-    UnsupportedError,
-):
-    _error.__module__ = "s2s"
-for _name, _error in _PUBLIC_NAMES.items():
-    _error.__module__, _error.__qualname__ = __name__, _name
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC_NAMES:
-        return _PUBLIC_NAMES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+for _name in __all__:
+    globals()[_name].__module__ = "s2s"  # tracebacks and pickles use the public names
 
 
 # Sentinel returned by a call stub or kernel whose checks fail; the caller then tries another

@@ -11,6 +11,13 @@ import numpy as np
 
 from .losses.losses import alike, labels_like, must_be_labels
 from .objects.tensor import tensor
+from .public_names import listing
+
+__all__ = [
+    "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
+    "MeanSquaredError", "Metric", "RootMeanSquaredError", "SparseCategoricalAccuracy", "Sum",
+]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 class Metric:

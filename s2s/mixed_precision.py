@@ -14,6 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from .public_names import listing
+
+__all__ = ["Policy", "global_policy", "policy", "set_global_policy"]
+__dir__ = listing(__name__)
+
 MIXED = ("mixed_float16", "mixed_bfloat16")
 
 

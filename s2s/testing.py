@@ -13,7 +13,8 @@ import numpy as np
 from .api import functions
 from .api.directional import hvp, jvp
 from .call import bind_arguments, tree_copy
-from .errors import TypeError_, UnsupportedError
+from .errors import S2STypeError, UnsupportedError, WrongGradient
+from .public_names import listing
 from .transforms.frontend.pytree import (
     ArraySpec,
     Path,
@@ -26,6 +27,9 @@ from .transforms.frontend.pytree import (
 )
 from .transforms.frontend.signature import signature
 from .transforms.ir.lazy import lazy_property
+
+__all__ = ["Entry", "Report", "WrongGradient", "check_grads"]
+__dir__ = listing(__name__)
 
 Run = Callable[[dict[str, Any]], Any]
 
@@ -96,14 +100,6 @@ class Report:
         return "\n".join(lines)
 
 
-class WrongGradient(AssertionError):
-    """The error of `check_grads`, with its report."""
-
-    def __init__(self, report: Report) -> None:
-        super().__init__(str(report))
-        self.report = report
-
-
 def check_grads(
     f: Any,
     /,
@@ -124,7 +120,7 @@ def check_grads(
     `f` is a plain function, or an object made by s2s.  `wrt` is by default that of the object,
     or else every argument that holds floats.  A result that is not a single scalar is contracted
     with random weights.  Of each array at most `samples` entries are checked.  Raises
-    AssertionError with a report of the worst entry, or returns the report.
+    WrongGradient with a report of the worst entry, or returns the report.
     """
     if order not in (1, 2):
         raise UnsupportedError("check_grads: order is 1 or 2", advice="check the gradient of f")
@@ -197,7 +193,7 @@ class _Subject:
                 n for n in names if n not in static and tree_copy.has_floats(self.arguments[n])
             )
             if not self.wrt:
-                raise TypeError_(f"{self.name}: no argument holds floats")
+                raise S2STypeError(f"{self.name}: no argument holds floats")
         self.result = self.call(self.arguments)
         self.weights = _weights(self.result[0] if has_aux else self.result)
         self.has_aux = has_aux
@@ -315,7 +311,7 @@ def _weights(result: Any) -> list[tuple[tuple[Step, ...], Any]]:
                 weights = rng.uniform(0.5, 1.5, np.shape(leaf))
                 out.append((path[1:], weights.astype(leaf.dtype)))
     if not out:
-        raise TypeError_("check_grads: the result of the function holds no floats")
+        raise S2STypeError("check_grads: the result of the function holds no floats")
     return out
 
 

@@ -187,10 +187,3 @@ def test_page_runner(tmp_path: Path) -> None:
 def test_page_runner_wants_the_error_it_shows(tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception):
         run_page("```python raises\nx = 1\n```\n", tmp_path)
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_no_page_installs_the_package_of_another_project(path: Path) -> None:
-    """The name `s2s` of the package index is not ours."""
-    text = path.read_text(encoding="utf-8")
-    assert not re.search(r"pip3? install[^\n`#]*?['\"\s]s2s(?![\w-])", text)

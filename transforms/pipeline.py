@@ -31,7 +31,7 @@ from .frontend.pytree import (
     child_step,
     path_text,
 )
-from .ir.errors import TypeError_
+from .ir.errors import S2STypeError
 from .ir.fixpoint import IterationLimit
 from .ir.nodes import (
     Array,
@@ -290,12 +290,12 @@ def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
         for _, p in own:
             if not is_float(p.type):
                 what, kind = path_text(p.path), p.type.dtype.rstrip("0123456789")
-                raise TypeError_(
+                raise S2STypeError(
                     f"{what} is {kind}: there is no gradient with respect to it",
                     advice=f"{what} is {kind}; pass 3.0, not 3, or use x.astype(float)",
                 )
         if not own:
-            raise TypeError_(
+            raise S2STypeError(
                 f"{name} holds no float number or array to differentiate by",
                 advice="choose another argument with wrt=",
             )
@@ -333,13 +333,13 @@ def _check_value(spec: Specialised, request: Request) -> None:
     location = {"span": span, "source_line": main.source.line(span.line)}
     if request.has_aux:
         if not (isinstance(out, Tree) and out.kind == "tuple" and len(out.children) == 2):
-            raise TypeError_(
+            raise S2STypeError(
                 "has_aux=True needs a function that returns (value, aux)",
                 advice="return the pair, or leave has_aux out", **location,
             )  # fmt: skip
         out = out.children[0]
     if not isinstance(out, Out):
-        raise TypeError_(
+        raise S2STypeError(
             "a gradient needs one scalar, and this function returns "
             + (repr(out.value) if isinstance(out, Fixed) else "a container"),
             advice="return the number to differentiate; with has_aux=True, return (value, aux)",
@@ -347,19 +347,19 @@ def _check_value(spec: Specialised, request: Request) -> None:
         )
     type_ = main.results[out.index].type
     if type_.ndim > 0:
-        raise TypeError_(
+        raise S2STypeError(
             f"a gradient needs one scalar, and this function returns an array of {type_.ndim} "
             "dimension" + ("s" if type_.ndim > 1 else ""),
             advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
             **location,
         )
     if is_complex(type_):
-        raise TypeError_(
+        raise S2STypeError(
             "a gradient needs a real result, and this function returns a complex number",
             advice="return its real part, its imaginary part or its absolute value", **location,
         )  # fmt: skip
     if not is_float(type_):
-        raise TypeError_(
+        raise S2STypeError(
             f"a gradient needs a float result, and this function returns {type_.dtype}",
             advice="convert with float(...)", **location,
         )  # fmt: skip

@@ -15,7 +15,9 @@ This folder may import `s2s.api` and what is below it; it must not import `s2s.c
 
 from __future__ import annotations
 
+from ..errors import BuildError
+from ..public_names import listing
 from .build import Built, build
-from .link import BuildError
 
 __all__ = ["BuildError", "Built", "build"]
+__dir__ = listing(__name__)

@@ -17,8 +17,9 @@ from .. import kernels
 from .._version import __version__
 from ..codegen.gemm import gemm_call
 from ..codegen.gemm_library import gemm_dispatch
-from ..errors import TypeError_, UnsupportedError
+from ..errors import BuildError, S2STypeError, UnsupportedError
 from ..runtime.output_file import write as write_file
+from ..runtime.versions import require_numba
 from ..transforms.ir.quote import file_name
 from . import blas as external
 from . import c_names, header, link, python_loader, unsupported_calls, workspace_plan
@@ -27,7 +28,6 @@ from .c_kernel import Kernel
 from .export_spec import Export, Item, describe
 from .library_module import C_LIBRARY_SYMBOLS, Library
 from .library_state import Slot, State
-from .link import BuildError
 from .type_signature import Signature, parse_signature
 
 
@@ -91,6 +91,7 @@ def build(
         with it, the workspace size query includes what these loops save
     link: False skips the shared library, the only file that needs a C compiler
     """
+    require_numba()
     path = Path(out)
     name = c_names.check_symbol(path.name, "library")
     made = _Build(name, path.parent, cpu, target, blas, max_trips, link)
@@ -101,7 +102,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
     """The functions to compile by name, each with its parsed signatures."""
     if isinstance(function, Mapping):
         if signature is not None:
-            raise TypeError_(
+            raise S2STypeError(
                 "give the signatures with the functions: {name: (function, signature)}"
             )
         pairs = {c_names.check_symbol(str(k), "function"): v for k, v in function.items()}
@@ -110,7 +111,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
     found = {}
     for key, pair in pairs.items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise TypeError_(f"{key} must be a pair of a function and a signature")
+            raise S2STypeError(f"{key} must be a pair of a function and a signature")
         one, given = pair
         several = given if isinstance(given, list) else [given]
         found[key] = one, [parse_signature(() if g is None else g) for g in several]

@@ -28,7 +28,7 @@ from ..codegen.statements import ERROR_CODE, ErrorCodes
 from ..codegen.type_inference import Types
 from ..codegen.type_lowering import Context, memory_type
 from ..codegen.value_types import Array, Number
-from ..errors import ValueError_
+from ..errors import S2SValueError
 from . import unsupported_calls, workspace_heap
 from .rollback import parameters_to_back_up
 from .size_query import (
@@ -158,7 +158,7 @@ class Body(machine.Body):
         if not self.returned:
             exception, args = list(self.failures.known)[-1]
             name = getattr(exception, "__name__", exception)
-            raise ValueError_(
+            raise S2SValueError(
                 f"with such arguments it always fails: {name}: {', '.join(map(str, args))}",
                 advice="axes that must be equal have the same name in a signature",
             )

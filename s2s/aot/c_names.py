@@ -13,7 +13,7 @@ import keyword
 import re
 from pathlib import Path
 
-from ..errors import ValueError_
+from ..errors import S2SValueError
 from ..transforms.ir.quote import c_identifier
 
 # Keywords of C and C++, and identifiers that the generated header uses.
@@ -104,15 +104,15 @@ def is_size(name: str) -> bool:
 
 
 def check_symbol(name: str, what: str) -> str:
-    """Return the name of a library or of a function in it; raise ValueError_ if C or Python cannot
-    use it."""
+    """Return the name of a library or of a function in it; raise S2SValueError if C or Python
+    cannot use it."""
     advice = "choose another name, of letters, digits and underscores"
     if not re.fullmatch(r"[A-Za-z]\w*|_[a-z0-9]\w*", name, re.ASCII):
-        raise ValueError_(f"{name!r} is no name for a {what}", advice=advice)
+        raise S2SValueError(f"{name!r} is no name for a {what}", advice=advice)
     if name in RESERVED or name in FUNCTIONS or _LIKE_MACRO.fullmatch(name):
-        raise ValueError_(f"{name} means something else in C", advice=advice)
+        raise S2SValueError(f"{name} means something else in C", advice=advice)
     if keyword.iskeyword(name) or name in loader_globals():
-        raise ValueError_(f"{name} means something else in Python", advice=advice)
+        raise S2SValueError(f"{name} means something else in Python", advice=advice)
     return name
 
 

@@ -22,7 +22,7 @@ from ..codegen.options import FASTMATH, OPTIONS
 from ..codegen.statements import ErrorCodes
 from ..codegen.type_inference import Types, Unsupported
 from ..codegen.type_lowering import Context
-from ..errors import UnsupportedError, ValueError_, exception
+from ..errors import S2SValueError, UnsupportedError, exception
 from ..runtime.locks import compiler_lock
 from . import (
     c_entry,
@@ -162,9 +162,9 @@ class Library:
         c_entry.emit_workspace_query(context, module, export, made, workspace)
 
     def _export(self, name: str) -> str:
-        """Record an exported C symbol; raise ValueError_ if the name is taken."""
+        """Record an exported C symbol; raise S2SValueError if the name is taken."""
         if name in self.exported or name in C_LIBRARY_SYMBOLS or name in c_names.FUNCTIONS:
-            raise ValueError_(
+            raise S2SValueError(
                 f"two functions would be called {name} in C", advice="choose another name"
             )
         self.exported.add(name)

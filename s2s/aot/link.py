@@ -8,12 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from ..errors import S2SError, ValueError_
+from ..errors import BuildError, S2SValueError
 from .object_file import Target
-
-
-class BuildError(S2SError, RuntimeError):
-    """A library could not be linked."""
 
 
 def archive(member: str, data: bytes) -> bytes:
@@ -67,12 +63,12 @@ def library(given: str) -> str:
     argument and part of build-system files, so it must not look like an option or need quotes."""
     path = os.path.abspath(given) if "/" in given and "\0" not in given else given
     if not re.fullmatch(r"[\w./+~-]+", path, re.ASCII) or given.startswith(("-", "@")):
-        raise ValueError_(
+        raise S2SValueError(
             f"blas={given!r} is neither the name nor the path of a library",
             advice='write "openblas", or the path of a file, of letters, digits and ./+~-_',
         )
     if "/" in path and not os.path.exists(path):
-        raise ValueError_(f"blas={given!r}: there is no such file")
+        raise S2SValueError(f"blas={given!r}: there is no such file")
     return path
 
 

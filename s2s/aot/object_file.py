@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 
 from ..codegen import llvm_passes as passes
 from ..codegen.gemm import blocked, indexed
-from ..errors import ValueError_
+from ..errors import S2SValueError
 
 # x86-64 CPU models with 64-byte and with 16-byte vectors.  Other x86-64 models have 32-byte
 # vectors; other architectures are assumed to have 16-byte vectors.
@@ -61,10 +61,10 @@ def find(triple: str | None, cpu: str | None) -> Target:
     try:
         target = llvm.Target.from_triple(triple)
     except RuntimeError as error:
-        raise ValueError_(f"there is no target {triple!r}: {error}") from None
+        raise S2SValueError(f"there is no target {triple!r}: {error}") from None
     if cpu in ("native", "host"):
         if not native:
-            raise ValueError_(f"this machine is not a {triple}", advice="name a model with cpu=")
+            raise S2SValueError(f"this machine is not a {triple}", advice="name a model with cpu=")
         name, features = llvm.get_host_cpu_name(), passes.features()
         width = blocked.vector_bytes_of(features)
     else:

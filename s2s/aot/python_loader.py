@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from ..errors import ValueError_
+from ..errors import S2SValueError
 from ..transforms.ir.quote import python_docstring
 from .c_names import RUNTIME_FILE, WRAPPER_GLOBALS
 from .export_spec import Export, Item
@@ -71,7 +71,7 @@ def _wrapper(key: str, exports: list[Export], indent: str) -> str:
     method = bool(indent)
     own = set(inspect.signature(first.function).parameters)
     if taken := sorted(own & {*WRAPPER_GLOBALS, *(f"_{e.name}" for e in exports)}):
-        raise ValueError_(
+        raise S2SValueError(
             f"{key} has a parameter {taken[0]}, which is a name in the module that loads a library",
             advice="rename the parameter",
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..api.signature_spec import ALIASES, scalar
-from ..errors import TypeError_
+from ..errors import S2STypeError
 from . import c_names
 
 _LEAF = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[^\]]*)\])?$")
@@ -99,7 +99,7 @@ class _Reader:
         if not _NAME.fullmatch(text):
             raise _invalid_type(whole)
         if not c_names.is_size(text):
-            raise TypeError_(
+            raise S2STypeError(
                 f"{text} in {whole!r} means something else in C or Python",
                 advice="choose another name for the size",
             )
@@ -124,8 +124,8 @@ def _is_type(text: str) -> bool:
     return True
 
 
-def _invalid_type(text: str) -> TypeError_:
-    return TypeError_(
+def _invalid_type(text: str) -> S2STypeError:
+    return S2STypeError(
         f"{text!r} is no type of an argument",
         advice='write "float32[n,784], int64[n], float64": names are sizes at run time, numbers '
         "are fixed; or give example arguments",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TypeError_
+from ..errors import S2STypeError
 from ..transforms.frontend.replacements import replace_calls
 from .directional import Derivative, transform
 from .functions import make, options_of
@@ -84,7 +84,7 @@ def checkpoint(function: Any, /, *, snapshots: int | None = None, memory: int | 
     if not amounts and callable(function):
         return make(Checkpoint, function, options_of(0, False, (), True, None))
     if len(amounts) != 1 or callable(function):
-        raise TypeError_(
+        raise S2STypeError(
             "checkpoint takes a function, or the range of a loop and one of snapshots= and memory="
         )
     if amounts[0] < 1:
@@ -130,7 +130,7 @@ def implicit(function: Any = None, /, *, residual: Any = None, fixed_point: Any 
     saved; the derivative solves one linear system of the size of `x`.
     """
     if (residual is None) == (fixed_point is None):
-        raise TypeError_("implicit needs one of residual= and fixed_point=")
+        raise S2STypeError("implicit needs one of residual= and fixed_point=")
     equation = ("residual", residual) if fixed_point is None else ("fixed_point", fixed_point)
     options = options_of(0, False, (), True, None)
     return make(functools.partial(Implicit, settings=(equation,)), function, options)
@@ -149,7 +149,7 @@ def defrule(function: Any, program: Any = None, /) -> Any:
     `custom_gradient` it also defines the derivative; otherwise s2s differentiates `program`.
     """
     if not callable(function):
-        raise TypeError_(f"defrule needs a function, not {function!r}")
+        raise S2STypeError(f"defrule needs a function, not {function!r}")
     if program is None:
         return functools.partial(_defrule, function)
     return _defrule(function, program)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..call import bind_arguments
 from ..dispatch.specializations import Options
-from ..errors import TypeError_
+from ..errors import S2STypeError
 from ..transforms.frontend.derivative_spec import DIRECTED, derive
 from .functions import Function, make, options_of, unwrap
 
@@ -34,7 +34,7 @@ class Derivative(Function):
         names = bind_arguments.Binder(found.function).names[skipped:]
         qualname = found.function.__qualname__
         if not names and self._kind in DIRECTED:
-            raise TypeError_(f"{qualname} has no parameter to differentiate with respect to")
+            raise S2STypeError(f"{qualname} has no parameter to differentiate with respect to")
         wrt = bind_arguments.resolve_wrt(options.wrt, names, qualname) if self._uses_wrt else ()
         found.function = derive(
             found.function,
@@ -113,7 +113,7 @@ def jvp(
     if primals is None:
         return make(Jvp, function, options)
     if tangents is None or len(primals) != len(tangents):
-        raise TypeError_("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
+        raise S2STypeError("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
     options = options_of(
         tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
     )

@@ -20,7 +20,7 @@ from ..call.call_stub import CallStub
 from ..dispatch import out_arguments
 from ..dispatch.specialization import Specialization
 from ..dispatch.specializations import Options, Specialiser, specialiser_for
-from ..errors import MISS, TypeError_, ValueError_
+from ..errors import MISS, S2STypeError, S2SValueError
 from ..inspect import debug_nans
 from ..inspect.code_string import Code
 from ..runtime import gc_pause
@@ -236,7 +236,7 @@ class Function(_PlanSlot):
         for backend in ("numba", "njit"):
             if backend in kernels:
                 return vars(kernels[backend])["function"]
-        raise TypeError_(
+        raise S2STypeError(
             f"{self.__name__} has not been compiled with Numba yet",
             advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',
         )
@@ -270,7 +270,7 @@ class Function(_PlanSlot):
             except TypeError as error:
                 if args or kwargs:
                     raise
-                raise TypeError_(
+                raise S2STypeError(
                     f"{self.__name__} has not been called yet, so there is nothing to explain",
                     advice=f"call it first, or give arguments: {self.__name__}.explain(...)",
                 ) from error
@@ -579,7 +579,7 @@ def options_of(
     parallel: bool | None = None,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
-        raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
+        raise S2SValueError(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
     threads = None if parallel is None else bool(parallel)
@@ -630,7 +630,7 @@ def grad(
     if not _has_tape(function):
         return make(Gradient, function, options)
     if wrt is not None or has_aux:
-        raise TypeError_(
+        raise S2STypeError(
             f"{unwrap(function).function.__qualname__} has a tape in it, which says what is "
             f"differentiated: {'wrt=' if wrt is not None else 'has_aux='} has no meaning here",
             advice="leave it out, or write the tape in a function of its own",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..call import bind_arguments
-from ..errors import ValueError_
+from ..errors import S2SValueError
 from ..transforms.frontend.axis_spec import MODES, frozen_axes
 from .directional import Derivative, transform
 from .functions import options_of
@@ -56,7 +56,7 @@ def jacobian(
     The other arguments are those of `grad`.
     """
     if mode is not None and mode not in MODES:
-        raise ValueError_(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
+        raise S2SValueError(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     return _make(Jacobian, function, options, (("mode", mode),))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..backends.build_kernel import build_njit
 from ..dispatch.specialization import seed_of
-from ..errors import TypeError_, UnsupportedError
+from ..errors import S2STypeError, UnsupportedError
 from ..runtime.locks import kernel_locks
 from ..transforms.frontend.pytree import Argument, Fixed, Out, OutTree, Path
 from ..transforms.ir.nodes import Scalar
@@ -234,7 +234,7 @@ def _tree_text(node: OutTree, texts: list[str], space: dict[str, Any], name: str
         cls = node.cls  # type: ignore[union-attr]
         space[cls.__name__] = cls
         return f"{cls.__name__}({', '.join(children)})"
-    raise TypeError_(
+    raise S2STypeError(
         f"the result of {name} holds a {kind}, which cannot be made inside @njit",
         advice="use tuples and namedtuples there",
     )

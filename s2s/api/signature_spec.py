@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TypeError_
+from ..errors import S2STypeError
 
 _SPEC = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[:,\s1]*)\])?$")
 ALIASES = {"float": "float64", "int": "int64"}
@@ -32,7 +32,7 @@ def _of_text(function: str, text: str) -> Any:
     except TypeError:
         dtype = None
     if match is None or dtype is None:
-        raise TypeError_(
+        raise S2STypeError(
             f"{function}.compile: {text!r} is no type",
             advice='write types as "float64", "int64" or "float32[:, :]", or give an example',
         )
@@ -78,4 +78,4 @@ def of_numba(function: str, type_: Any) -> Any:
         if isinstance(type_, types.BaseNamedTuple):
             return type_.instance_class(*parts)  # type: ignore[attr-defined]
         return tuple(parts)
-    raise TypeError_(f"{function}: arguments of type {type_} are not supported inside @njit")
+    raise S2STypeError(f"{function}: arguments of type {type_} are not supported inside @njit")

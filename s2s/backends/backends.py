@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
 
 
-def has_native() -> bool:
-    """Whether `backend="native"` supports this interpreter."""
+def native_problems() -> tuple[str, str]:
+    """Why `backend="native"` does not support this interpreter, and why its calls do not run as
+    bytecode; both are empty if all is well."""
     from . import native
 
-    return native.is_available()
+    return native.problems()
 
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

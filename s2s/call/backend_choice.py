@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import ValueError_
+from ..errors import S2SValueError
 
 BACKENDS = ("numba", "njit", "native", "loops", "python")
 COMPILED = ("numba", "njit", "native")  # those that generate machine code
@@ -25,7 +25,7 @@ def choose_backend(chosen: str | None) -> str:
         return DEFAULT
     name = os.environ.get("S2S_BACKEND") or DEFAULT
     if name not in BACKENDS:
-        raise ValueError_(
+        raise S2SValueError(
             f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
         )
     return name

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SourceError, TypeError_, UnsupportedError
+from ..errors import S2STypeError, SourceError, UnsupportedError
 from ..transforms.frontend.derivative_spec import Derived
 from ..transforms.frontend.signature import signature, why_not_read
 
@@ -68,14 +68,14 @@ def unwrap(target: Any) -> Target:
             advice=f"wrap it: s2s.grad(lambda x: {name}(x))",
         )
     if isinstance(target, type):
-        raise TypeError_(
+        raise S2STypeError(
             f"{target.__name__} is a class, not a function",
             advice="decorate one of its methods",
         )
     call = vars(type(target)).get("__call__") if callable(target) else None
     if isinstance(call, types.FunctionType):
         return Target(call, (target,))
-    raise TypeError_(f"not a function: {target!r}")
+    raise S2STypeError(f"not a function: {target!r}")
 
 
 def is_method(function: types.FunctionType) -> bool:
@@ -192,31 +192,31 @@ def resolve_wrt(wrt: Wrt, names: tuple[str, ...], function: str) -> tuple[str, .
     single = not isinstance(wrt, (tuple, list))
     chosen = tuple(_resolve_one(w, names, function) for w in ((wrt,) if single else wrt))  # type: ignore[union-attr]
     if not chosen:
-        raise TypeError_(f"wrt of {function} is empty", advice=f"choose from {_listed(names)}")
+        raise S2STypeError(f"wrt of {function} is empty", advice=f"choose from {_listed(names)}")
     repeated = next((n for i, n in enumerate(chosen) if n in chosen[:i]), None)
     if repeated is not None:
-        raise TypeError_(f"wrt of {function} names {repeated} twice")
+        raise S2STypeError(f"wrt of {function} names {repeated} twice")
     return chosen
 
 
 def _resolve_one(wrt: Any, names: tuple[str, ...], function: str) -> str:
     if not names:
-        raise TypeError_(f"{function} has no parameter to differentiate with respect to")
+        raise S2STypeError(f"{function} has no parameter to differentiate with respect to")
     if isinstance(wrt, str):
         if wrt in names:
             return wrt
-        raise TypeError_(
+        raise S2STypeError(
             f"wrt={wrt!r}: {function} has no parameter of that name",
             advice=f"its parameters are {_listed(names)}",
         )
     if isinstance(wrt, (int, np.integer)) and not isinstance(wrt, bool):
         if -len(names) <= wrt < len(names):
             return names[wrt]
-        raise TypeError_(
+        raise S2STypeError(
             f"wrt={wrt}: {function} has {len(names)} parameter{'s' * (len(names) != 1)}",
             advice=f"its parameters are {_listed(names)}, counted from 0",
         )
-    raise TypeError_(
+    raise S2STypeError(
         f"wrt={wrt!r} is neither a name nor a position",
         advice=f"the parameters of {function} are {_listed(names)}",
     )
@@ -230,7 +230,7 @@ def check_static(static: Iterable[str], names: tuple[str, ...], function: str) -
     """Raise an error for a static parameter that does not exist."""
     for name in static:
         if name not in names:
-            raise TypeError_(
+            raise S2STypeError(
                 f"static_argnames: {function} has no parameter {name!r}",
                 advice=f"its parameters are {_listed(names)}",
             )

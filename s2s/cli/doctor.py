@@ -18,7 +18,10 @@ from .._version import __version__
 from ..api import functions
 from ..backends import backends
 from ..cache import store
+from ..call import backend_choice
+from ..errors import S2SError
 from ..inspect.explain_text import amount
+from ..runtime import versions
 from .cache import cache_usage
 from .exit_codes import CHECK_FAILED, OK
 from .json_output import as_json
@@ -35,9 +38,10 @@ PACKAGES = (
     "tqdm",
 )
 SETTINGS = (
-    "S2S_BACKEND", "S2S_CACHE_DIR", "S2S_PROGRESS", "NUMBA_NUM_THREADS", "NUMBA_CPU_NAME",
-    "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
+    "S2S_BACKEND", "S2S_CACHE_DIR", "S2S_CHECK_LOCKS", "S2S_CHECK_REPLAY", "S2S_GEMM",
+    "S2S_KEEP_MEMORY", "S2S_PROGRESS", "S2S_UNTESTED_VERSIONS", "NUMBA_NUM_THREADS",
+    "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
 # CPU features that make kernels much faster.
 REPORTED_FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")
@@ -63,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         for section, facts in found.facts.items():
             print(section)
-            for name, value in facts.items():
-                print(f"  {name:20} {value}")
+            for name, value in (facts or {"none": ""}).items():
+                print(f"  {name:20} {value}".rstrip())
         print("trouble" if found.trouble else "no trouble found")
         for text in found.trouble:
             print(f"  {text}")
@@ -79,15 +83,37 @@ def examine() -> Findings:
         "interpreter": sys.executable,
         **{name: _version(name) for name in PACKAGES},
     }
-    found.facts["machine"] = _machine()
-    found.facts["back ends"] = _backends()
+    found.facts["supported versions"] = dict(versions.SUPPORTED)
+    is_compiling = _check_versions(found)
+    found.facts["machine"] = _machine(is_compiling)
+    found.facts["back ends"] = _backends(found)
+    if is_compiling:
+        found.facts["calls"] = _try_out(found)
     found.facts["BLAS"] = _blas(found)
     found.facts["cache"] = _cache(found)
     found.facts["settings"] = {n: os.environ[n] for n in SETTINGS if n in os.environ}
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         found.trouble.append("NUMBA_DISABLE_JIT is set: nothing is compiled; unset it")
-    _try_out(found)
     return found
+
+
+def _check_versions(found: Findings) -> bool:
+    """Whether compiled code is possible with these versions.  Versions that are not supported are
+    trouble, unless the user wants to try them."""
+    allowed = versions.is_untested_allowed()
+    for name in versions.SUPPORTED:
+        try:
+            error = versions.problem(name)
+        except ImportError as missing:
+            found.trouble.append(str(missing))
+            return False
+        if error is not None and allowed:
+            reason = error.message.partition(":")[0]
+            found.facts["supported versions"][name] += f" ({reason}, but tried)"
+        elif error is not None:
+            found.trouble.append(f"{error.message}; {error.advice}")
+            return False  # Numba is not imported with an llvmlite that it may not survive
+    return True
 
 
 def _version(package: str) -> str:
@@ -97,30 +123,44 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _machine() -> dict[str, str]:
+def _machine(is_compiling: bool) -> dict[str, str]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    facts = {
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "cores": f"{os.cpu_count()}, {usable} for this process",
+    }
+    if not is_compiling:
+        return facts
     import llvmlite.binding as llvm
     import numba
 
     features = llvm.get_host_cpu_features()
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
-        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        **facts,
         "processor": llvm.get_host_cpu_name(),
         "features": ", ".join(f for f in REPORTED_FEATURES if features.get(f)) or "none of note",
-        "cores": f"{os.cpu_count()}, {usable} for this process",
         "Numba's threads": str(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
     }
 
 
-def _backends() -> dict[str, str]:
-    """A description of each compiling back end, and whether it is available."""
+def _backends(found: Findings) -> dict[str, str]:
+    """The back end that calls use, and a description of each."""
     native = "the same loop nests, entered without Numba"
-    if not backends.has_native():
-        native = "off: this interpreter lays objects out in another way; numba is used instead"
+    if problem := backends.native_problems()[0]:
+        native = f"off: {problem}; numba is used instead"
+    origin = "S2S_BACKEND" if os.environ.get("S2S_BACKEND") else "default"
+    try:
+        chosen = f"{backend_choice.choose_backend(None)}, by {origin}"
+    except S2SError as error:
+        found.trouble.append(str(error))
+        chosen = "?"
     return {
-        "numba": "a Numba dispatcher whose loop nests s2s writes (default)",
+        "chosen": chosen,
+        "numba": "a Numba dispatcher whose loop nests s2s writes",
         "njit": "the lowered source, compiled by plain numba.njit",
         "native": native,
+        "loops": "the lowered source, interpreted: slow, needs no Numba",
+        "python": "the NumPy source, interpreted: for debuggers, needs no Numba",
     }
 
 
@@ -181,16 +221,33 @@ def _cache(found: Findings) -> dict[str, str]:
     return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}
 
 
-def _try_out(found: Findings) -> None:
-    """Compile and run one small gradient, and record a problem if it fails or is wrong."""
-    try:
-        gradient = functions.grad(_sample, backend="numba")(np.array([0.5, 1.0]), np.eye(2))
-        right = np.allclose(gradient, [1.0, 2.0])
-    except Exception as error:
-        found.trouble.append(f"a small gradient does not compile: {type(error).__name__}: {error}")
-        return
-    if not right:
-        found.trouble.append(f"a small gradient is wrong: {gradient}")
+def _try_out(found: Findings) -> dict[str, str]:
+    """Compile and run one small gradient with each back end that has a short way from the call to
+    the kernel, record a problem if it fails or is wrong, and tell how repeated calls run."""
+    ways = {}
+    for backend in ("numba", *(() if backends.native_problems()[0] else ("native",))):
+        function = functions.grad(_sample, backend=backend)
+        try:
+            gradients = [function(np.array([0.5, 1.0]), np.eye(2)) for _ in range(3)]
+        except Exception as error:
+            what = f"a small gradient does not compile with {backend}"
+            found.trouble.append(f"{what}: {type(error).__name__}: {error}")
+            continue
+        if not np.allclose(gradients, [1.0, 2.0]):
+            found.trouble.append(f"a small gradient is wrong with {backend}: {gradients[-1]}")
+        ways[backend] = _way(function, backend)
+    return ways
+
+
+def _way(function: functions.Function, backend: str) -> str:
+    """How a call that resembles the previous one gets to the kernel."""
+    kernel = "the Numba dispatcher" if backend == "numba" else "the C entry point"
+    if function._plan is not None:
+        return f"fast: bytecode of s2s, then {kernel}"
+    if type(function) is not function._plain:
+        reason = "" if backend == "numba" else f" (no bytecode: {backends.native_problems()[1]})"
+        return f"fast: a generated Python function{reason}, then {kernel}"
+    return f"slow: each call looks its specialisation up, then {kernel}"
 
 
 def _sample(x, a):

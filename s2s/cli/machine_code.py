@@ -12,17 +12,19 @@ from typing import Any
 
 from ..backends.backends import signature
 from ..backends.build_kernel import CALL, source
-from ..codegen.kernel_module import KERNEL, listing
-from ..codegen.type_inference import Unsupported
-from ..codegen.type_lowering import of_numba
 from .environment import cold_cache
 
 _FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")
-_MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
 
 
 def text(entry: Any, params: Any, level: str) -> str:
     """The functions of a kernel as LLVM IR (`llvm`) or as assembly of the host (`asm`)."""
+    # Not at the top: `s2s doctor` starts with versions of llvmlite that cannot be imported, too.
+    from ..codegen.kernel_module import KERNEL, listing
+    from ..codegen.type_inference import Unsupported
+    from ..codegen.type_lowering import of_numba
+
+    mangled = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
     compiled = entry.compiled
     kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))
     try:
@@ -31,7 +33,7 @@ def text(entry: Any, params: Any, level: str) -> str:
         whole = _numba_listing(entry, params, level)
     pieces = (_definitions if level == "llvm" else _routines)(whole)
     own = [body for name, body in pieces if not any(f in name for f in _FOREIGN)]
-    return _MANGLED.sub(compiled.name, "\n".join(own))
+    return mangled.sub(compiled.name, "\n".join(own))
 
 
 def _numba_listing(entry: Any, params: Any, level: str) -> str:

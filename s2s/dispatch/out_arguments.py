@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TypeError_, ValueError_
+from ..errors import S2STypeError, S2SValueError
 from ..runtime.overlap import overlap, overlaps_itself
 from ..transforms.frontend.pytree import Out, OutTree, Tree, child_step, follow, path_text
 from .specialization import Specialization
@@ -20,7 +20,7 @@ def match(
     """The checked buffers, by result index of the kernel.  `outs` has one array or tree per
     `wrt`."""
     if not isinstance(outs, (tuple, list)) or len(outs) != len(names):
-        raise TypeError_(f"out must be a tuple of {len(names)}: one buffer per wrt")
+        raise S2STypeError(f"out must be a tuple of {len(names)}: one buffer per wrt")
     given: Buffers = {}
     for name, tree, value in zip(names, entry.compiled.grads, outs):
         _match(entry, tree, value, f"out for {name}", given)
@@ -28,7 +28,7 @@ def match(
     for result, buffer in given.items():
         wanted = sizes.get(result, buffer.shape)
         if wanted != buffer.shape:
-            raise ValueError_(f"out has shape {buffer.shape}, but the gradient has {wanted}")
+            raise S2SValueError(f"out has shape {buffer.shape}, but the gradient has {wanted}")
     _reject_overlap(entry, list(given.values()), params)
     return given
 
@@ -39,25 +39,25 @@ def _match(entry: Specialization, tree: OutTree, value: Any, where: str, given: 
             try:
                 inner = follow(value, (child_step(tree.kind, key),))
             except (LookupError, AttributeError, TypeError):
-                raise TypeError_(f"{where} has no {key!r}") from None
+                raise S2STypeError(f"{where} has no {key!r}") from None
             _match(entry, child, inner, f"{where}[{key!r}]", given)
     elif isinstance(tree, Out):
         if not isinstance(value, np.ndarray):
-            raise TypeError_(
+            raise S2STypeError(
                 f"{where} is a {type(value).__name__}, not an array",
                 advice="the gradient of a number goes into a 0-d array: np.zeros(())",
             )
         if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
-            raise TypeError_(f"{where} is a masked array", advice="pass its data: out.data")
+            raise S2STypeError(f"{where} is a masked array", advice="pass its data: out.data")
         type_ = entry.compiled.result_types[tree.index]
         if value.dtype != np.dtype(type_.dtype):
-            raise TypeError_(f"{where} is of {value.dtype}, but the gradient of {type_.dtype}")
+            raise S2STypeError(f"{where} is of {value.dtype}, but the gradient of {type_.dtype}")
         if value.ndim != type_.ndim:
-            raise ValueError_(f"{where} has {value.ndim} axes, but the gradient {type_.ndim}")
+            raise S2SValueError(f"{where} has {value.ndim} axes, but the gradient {type_.ndim}")
         if not value.flags.writeable:
-            raise ValueError_(f"{where} is read-only")
+            raise S2SValueError(f"{where} is read-only")
         if overlaps_itself(value):
-            raise ValueError_(f"elements of {where} overlap in memory")
+            raise S2SValueError(f"elements of {where} overlap in memory")
         given[tree.index] = value
 
 
@@ -66,7 +66,7 @@ def _reject_overlap(
 ) -> None:
     for i, buffer in enumerate(buffers):
         if any(overlap(buffer, other) for other in buffers[:i]):
-            raise ValueError_("two buffers of out overlap in memory")
+            raise S2SValueError("two buffers of out overlap in memory")
         for param, value in zip(entry.compiled.params, params):
             if isinstance(value, np.ndarray) and overlap(buffer, value):
-                raise ValueError_(f"out overlaps the argument {path_text(param.path)} in memory")
+                raise S2SValueError(f"out overlaps the argument {path_text(param.path)} in memory")

@@ -13,7 +13,7 @@ from ..backends import backends
 from ..call import guards
 from ..call.call_stub import CallStub, StubWriter, generate_stub, is_python_float
 from ..call.tree_copy import shape_only
-from ..errors import TypeError_, ValueError_, translate
+from ..errors import S2STypeError, S2SValueError, translate
 from ..objects.tensor import immutable
 from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
@@ -160,7 +160,7 @@ class Specialization:
             value = self.reach.value(args, path)
             if id(value) in seen:
                 a, b = path_text(seen[id(value)]), path_text(path)
-                raise ValueError_(
+                raise S2SValueError(
                     f"{a} and {b} are one object, and {self.name} writes into objects",
                     advice="pass it once",
                 )
@@ -189,14 +189,14 @@ class Specialization:
         for w in self.compiled.written:
             if overlaps_itself(params[w]):
                 a = path_text(self.compiled.params[w].path)
-                raise ValueError_(
+                raise S2SValueError(
                     f"elements of {a} overlap in memory, and {self.name} writes into it",
                     advice=f"pass a copy: {a}.copy()",
                 )
             for i, other in arrays:
                 if i != w and overlap(params[w], other):
                     a, b = (path_text(self.compiled.params[k].path) for k in (w, i))
-                    raise ValueError_(
+                    raise S2SValueError(
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
@@ -219,7 +219,7 @@ def seed_of(compiled: Compiled, has_aux: bool) -> Any:
     if has_aux and isinstance(tree, Tree):
         tree = tree.children[0]
     if not isinstance(tree, Out):
-        raise TypeError_("the value to differentiate is not a number")
+        raise S2STypeError("the value to differentiate is not a number")
     type_ = compiled.result_types[tree.index]
     one = np.dtype(type_.dtype).type(1)
     return one if isinstance(type_, Scalar) else np.ones((), one.dtype)

@@ -24,7 +24,7 @@ from ..errors import (
     InternalCompilerError,
     RecompilationWarning,
     S2SError,
-    TypeError_,
+    S2STypeError,
     UnsupportedError,
     internal,
 )
@@ -91,7 +91,7 @@ class Specialiser:
         bind_arguments.check_static(options.static, binder.names, self.name)
         for name in self.wrt:
             if name in options.static:
-                raise TypeError_(f"{name} of {self.name} is static: it has no gradient")
+                raise S2STypeError(f"{name} of {self.name} is static: it has no gradient")
         self.static = tuple(n in options.static for n in self.binder.names)
         self.any_static = any(self.static)
         self.entries: dict[Any, list[Specialization]] = {}
@@ -279,7 +279,7 @@ class Specialiser:
         specs: dict[str, Spec] = {}
         for name, value, static in zip(self.binder.names, args, self.static):
             if static and isinstance(value, np.ndarray):
-                raise TypeError_(
+                raise S2STypeError(
                     f"{name} of {self.name} is static, but an array has no fixed value"
                 )
             try:
@@ -290,7 +290,7 @@ class Specialiser:
                 text = f"{name} of {self.name}: {error.message}"
                 raise type(error)(text, advice=error.advice) from None
             except TypeError as error:
-                raise TypeError_(f"{name} of {self.name}: {error}") from None
+                raise S2STypeError(f"{name} of {self.name}: {error}") from None
         for name in self.wrt:
             self._check_wrt(name, specs[name], self.named(args)[name])
         if self.vectorized:
@@ -301,7 +301,7 @@ class Specialiser:
         """Raise an error unless all leaves are float or complex: an integer is nearly always a
         mistake."""
         if isinstance(spec, Fixed):
-            raise TypeError_(
+            raise S2STypeError(
                 f"{name} of {self.name} is a {type(value).__name__}, which holds no numbers",
                 advice="pass numbers, arrays, or tuples, lists, dicts or dataclasses of them",
             )
@@ -315,13 +315,13 @@ class Specialiser:
                 kind = "int" if leaf.weak and dtype == "int64" else dtype
                 is_int = isinstance(value, (int, np.integer))
                 example = f"pass {float(value)!r}" if is_int else "pass a float"
-                raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
-            raise TypeError_(
+                raise S2STypeError(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
+            raise S2STypeError(
                 f"{text} is an array of {dtype}; pass {text}.astype(np.float64)",
                 advice=FLOATS_ONLY,
             )
         if not leaves:
-            raise TypeError_(f"{name} of {self.name} holds no numbers: it has no gradient")
+            raise S2STypeError(f"{name} of {self.name} holds no numbers: it has no gradient")
 
     def _check_scalars(self, specs: dict[str, Spec]) -> None:
         for name, spec in specs.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..call.guards import PathResolver
+from ..errors import NonFiniteError
 from ..transforms import pipeline
 from ..transforms.diagnostics import nan_origin
 from ..transforms.diagnostics.activity_report import in_library, in_user_code, span_text, text_of
@@ -17,7 +18,7 @@ from ..transforms.diagnostics.nan_origin import Iteration, NonFiniteOrigin, Oper
 from ..transforms.frontend.pytree import path_text
 from ..transforms.ir.nodes import Origin
 from ..transforms.ir.quote import file_name
-from .nonfinite_error import KernelInputs, NonFiniteError
+from .nonfinite_error import KernelInputs
 
 if TYPE_CHECKING:
     from ..dispatch.specialization import Specialization

@@ -1,32 +1,14 @@
-"""The error for a NaN or inf, and the inputs of the kernel before the call that produced it."""
+"""The inputs of a kernel before the call that produced a NaN or inf."""
 
 from __future__ import annotations
 
 import copy
-import textwrap
 from typing import Any
 
 import numpy as np
 
 from ..dispatch.specialization import Specialization
-from ..errors import S2SError
 from ..transforms.frontend.pytree import Path
-
-
-class NonFiniteError(S2SError, FloatingPointError):
-    """A NaN or inf, with the source location where it first appeared.  `details` are further lines
-    of the message."""
-
-    def __init__(self, message: str, details: list[str], **where: Any) -> None:
-        self.details = details
-        super().__init__(message, **where)
-
-    def _text(self) -> str:
-        head, mark, advice = super()._text().partition("\nhelp: ")
-        lines = [head, *(f"  {line}" for line in self.details)]
-        if mark:
-            lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
-        return "\n".join(lines)
 
 
 class KernelInputs:

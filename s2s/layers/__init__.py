@@ -10,6 +10,8 @@ names here appear in generated code.  This folder may import `s2s.api`, `s2s.obj
 `s2s.mixed_precision` and `s2s.runtime`, but not `s2s.models`, `s2s.losses` or `s2s.tf`.
 """
 
+from ..public_names import listing
+from . import activations, initializers
 from .base import Layer
 from .conv import Conv1D, Conv2D, Conv2DTranspose
 from .dense import Dense
@@ -45,5 +47,6 @@ __all__ = [
     "MaxPool1D", "MaxPool2D", "MaxPooling1D", "MaxPooling2D", "Maximum", "Minimum",
     "MultiHeadAttention", "Multiply", "Permute", "ReLU", "RepeatVector", "Rescaling", "Reshape",
     "SeparableConv2D", "SimpleRNN", "Softmax", "Subtract", "TimeDistributed", "UpSampling1D",
-    "UpSampling2D", "ZeroPadding2D",
+    "UpSampling2D", "ZeroPadding2D", "activations", "initializers",
 ]  # fmt: skip
+__dir__ = listing(__name__)

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..api.directional import stop_gradient
+from ..public_names import listing
 from ..runtime.lazy_import import lazy_import
 
 scipy: Any = lazy_import(
     "scipy"
 )  # imported lazily: it takes longer to load than this whole package
+
+__all__ = [
+    "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax",
+    "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh",
+]  # fmt: skip
+__dir__ = listing(__name__)
 
 Activation = Callable[[Any], Any]
 

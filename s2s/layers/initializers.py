@@ -7,6 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..public_names import listing
+
+__all__ = [
+    "get", "glorot_uniform", "he_normal", "ones", "orthogonal", "set_seed", "uniform", "zeros",
+]  # fmt: skip
+__dir__ = listing(__name__)
+
 Initializer = Callable[[tuple[int, ...], Any], Any]
 
 _generator = np.random.default_rng()

@@ -7,6 +7,7 @@ s2s compiles this code when user programs call it.  This folder may import `s2s.
 `s2s.objects`.
 """
 
+from ..public_names import listing
 from .losses import (
     BinaryCrossentropy,
     CategoricalCrossentropy,
@@ -33,3 +34,4 @@ __all__ = [
     "SparseCategoricalCrossentropy",
     "SquaredHinge",
 ]
+__dir__ = listing(__name__)

@@ -7,6 +7,8 @@ NumPy, and s2s compiles it when user programs call it.
 This folder may import `s2s.layers`, `s2s.objects` and `s2s.saving`.
 """
 
+from ..public_names import listing
 from .model import Model, Sequential
 
 __all__ = ["Model", "Sequential"]
+__dir__ = listing(__name__)

@@ -9,6 +9,7 @@ s2s compiles this code when user programs call it.  This folder may import `s2s.
 `s2s.mixed_precision`, but none of the folders above.
 """
 
+from ..public_names import listing
 from . import schedules
 from .adam_variants import Adadelta, Adamax, Ftrl, Lion, Nadam
 from .adaptive import Adagrad, Adam, AdamW, RMSprop
@@ -20,3 +21,4 @@ __all__ = [
     "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lion", "LossScaleOptimizer",
     "Nadam", "Optimizer", "RMSprop", "schedules",
 ]  # fmt: skip
+__dir__ = listing(__name__)

@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..objects.change_counter import Announces
+from ..public_names import listing
+
+__all__ = [
+    "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
+    "PiecewiseConstantDecay", "PolynomialDecay",
+]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 class Steps(Announces):

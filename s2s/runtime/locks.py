@@ -31,6 +31,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from . import versions
+
 CHECKED = os.environ.get("S2S_CHECK_LOCKS", "") not in ("", "0")
 
 
@@ -67,6 +69,7 @@ translation_lock = OrderedLock(codegen_lock)
 
 def compiler_lock() -> Any:
     """Numba's compiler lock.  Imports Numba."""
+    versions.require_numba()
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
@@ -84,11 +87,14 @@ def is_compiling() -> bool:
 
 @contextmanager
 def kernel_locks(backend: str) -> Iterator[None]:
-    """Hold the locks for compiling or loading a kernel."""
+    """Hold the locks for compiling or loading a kernel.  Refuses versions that are not supported,
+    before anything that they might break."""
     if backend in ("loops", "python"):
         with translation_lock:
             yield
-    elif is_compiling():
+        return
+    versions.require_llvm() if backend == "native" else versions.require_numba()
+    if is_compiling():
         yield
     else:
         with codegen_lock, ExitStack() as stack:

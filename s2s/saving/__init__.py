@@ -8,6 +8,8 @@ that names the file, and nothing is changed.  This folder may import `s2s.layers
 `s2s.runtime`.
 """
 
+from ..public_names import listing
 from .weights_and_state import load_state, load_weights, save_state, save_weights
 
 __all__ = ["load_state", "load_weights", "save_state", "save_weights"]
+__dir__ = listing(__name__)

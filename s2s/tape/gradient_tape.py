@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ValueError_
+from ..errors import S2SValueError
 from ..objects import unconnected as unconnected_names
 from ..objects import variable_versions
 from ..objects.variable import Variable
@@ -112,7 +112,7 @@ class GradientTape:
     def _check_open(self, method: str) -> None:
         if self._frame is None:
             call = method if method == "watch" else f"{method}()"
-            raise ValueError_(f"tape.{call} outside its `with` block")
+            raise S2SValueError(f"tape.{call} outside its `with` block")
 
     # ---- queries
 
@@ -154,7 +154,7 @@ class GradientTape:
         self, method: str, target: Any, sources: Any, unconnected: Any, seeds: Any = None
     ) -> Any:
         if self._block is None or self._world is None:
-            raise ValueError_(f"tape.{method} before the tape's `with` block")
+            raise S2SValueError(f"tape.{method} before the tape's `with` block")
         made, line = self._outcome, None
         if self._frame is not None:  # queried inside its own block
             made, line = self._block.outcome(self, self._frame), self._frame.f_lineno
@@ -168,5 +168,7 @@ class GradientTape:
     def explain(self) -> str:
         """The reason why the last result contains None."""
         if self._last is None:
-            raise ValueError_("the tape has not been asked anything yet: call tape.gradient first")
+            raise S2SValueError(
+                "the tape has not been asked anything yet: call tape.gradient first"
+            )
         return self._last.explain()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..call import debug_flag
 from ..call.backend_choice import choose_backend
-from ..errors import SourceError, UnsupportedError, ValueError_
+from ..errors import S2SValueError, SourceError, UnsupportedError
 from ..inspect import debug_nans
 from ..objects.tensor import tensor
 from ..objects.variable import Variable
@@ -42,7 +42,7 @@ class Query:
     def zero(self) -> bool:
         chosen = str(getattr(self.unconnected, "value", self.unconnected)).lower()
         if chosen not in ("none", "zero"):
-            raise ValueError_(f"unconnected_gradients is 'none' or 'zero', not {chosen!r}")
+            raise S2SValueError(f"unconnected_gradients is 'none' or 'zero', not {chosen!r}")
         return chosen == "zero"
 
 
@@ -101,7 +101,7 @@ class QueryEvaluation:
         if self.asked.seeds is not None:
             seeds = list(leaves(self.asked.seeds))
             if len(seeds) != len(values):
-                raise ValueError_("output_gradients must have the structure of the target")
+                raise S2SValueError("output_gradients must have the structure of the target")
         found = [(self._text(v), v, s) for v, s in zip(values, seeds)]
         kept = [(t, v, s) for t, v, s in found if t is not None]
         given = [s for _, _, s in kept] if self.asked.seeds is not None else []

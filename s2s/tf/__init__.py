@@ -24,6 +24,7 @@ from ..api.functions import Function, make, options_of
 from ..api.jacobian_vmap import vmap
 from ..objects.tensor import Immutable as Tensor
 from ..objects.tensor import snapshot
+from ..public_names import listing
 from ..training.gradient_clipping import (
     clip_by_global_norm,
     clip_by_norm,
@@ -34,7 +35,68 @@ from . import arrays, data, keras, linalg, math, nn, random
 from .arrays import *  # noqa: F403
 from .data import Dataset
 from .linalg import einsum, eye, matmul, norm, tensordot
-from .math import *  # noqa: F403
+from .math import (
+    abs,
+    acos,
+    acosh,
+    add,
+    add_n,
+    argmax,
+    argmin,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    cos,
+    cosh,
+    cumsum,
+    divide,
+    equal,
+    exp,
+    expm1,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    log1p,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    pow,
+    reciprocal,
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_std,
+    reduce_sum,
+    reduce_variance,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    softplus,
+    sqrt,
+    square,
+    squared_difference,
+    subtract,
+    tan,
+    tanh,
+)  # fmt: skip
 from .tape import GradientTape
 from .tensors import gives_tensors
 from .variable import Variable
@@ -51,7 +113,17 @@ __all__ = [
     "random", "recompute_grad", "stop_gradient", "tensordot", "vectorized_map", "while_loop",
 ]  # fmt: skip
 __all__ += arrays.__all__
-__all__ += math.__all__
+__all__ += [  # of tf.math
+    "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan",
+    "atan2", "atanh", "ceil", "cos", "cosh", "cumsum", "divide", "equal", "exp", "expm1",
+    "floor", "greater", "greater_equal", "less", "less_equal", "log", "log1p", "logical_and",
+    "logical_not", "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal",
+    "pow", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance",
+    "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softplus", "sqrt", "square",
+    "squared_difference", "subtract", "tan", "tanh",
+]  # fmt: skip
+__dir__ = listing(__name__)
 
 print = print
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..public_names import listing
 from ._axes import axes
 from ._inputs import TYPED, alike, dtype_of, given, made
 from .tensors import export
@@ -17,6 +18,7 @@ __all__ = [
     "size", "slice", "sort", "split", "squeeze", "stack", "tensor_scatter_nd_add",
     "tensor_scatter_nd_update", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 # ---------------------------------------------------------------- creation

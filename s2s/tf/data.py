@@ -8,8 +8,10 @@ from typing import Any
 from .. import data
 from ..data import AUTOTUNE
 from ..objects.tensor import snapshot
+from ..public_names import listing
 
 __all__ = ["AUTOTUNE", "Dataset"]
+__dir__ = listing(__name__)
 
 
 class Dataset(data.Dataset):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..public_names import listing
 from ..runtime.lazy_import import lazy_import
 from ..training.gradient_clipping import global_norm
 from ._axes import axes
@@ -19,6 +20,7 @@ __all__ = [
     "band_part", "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "logdet", "matmul",
     "global_norm", "matvec", "norm", "slogdet", "solve", "tensordot", "trace", "triangular_solve",
 ]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ..api.custom_derivatives import custom_gradient
 from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
+from ..public_names import listing
 from ..runtime.lazy_import import lazy_import
 from ._axes import axes
 from ._inputs import alike, filled, given
@@ -19,24 +20,19 @@ scipy: Any = lazy_import(
     "scipy"
 )  # imported lazily: it takes longer to load than this whole package
 
-# Functions that are also in `tf` itself.
 __all__ = [
-    "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan", "atan2",
-    "atanh", "ceil", "cos", "cosh", "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater",
-    "greater_equal", "less", "less_equal", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid",
-    "sign", "sin", "sinh", "softplus", "sqrt", "square", "squared_difference", "subtract", "tan",
-    "tanh",
+    "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan",
+    "atan2", "atanh", "ceil", "cos", "cosh", "cumprod", "cumsum", "digamma", "divide",
+    "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor", "floormod", "greater",
+    "greater_equal", "is_finite", "is_nan", "l2_normalize", "less", "less_equal", "lgamma",
+    "log", "log1p", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or",
+    "maximum", "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal",
+    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance",
+    "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "sqrt", "square",
+    "squared_difference", "subtract", "tan", "tanh", "top_k", "unsorted_segment_sum", "xlogy",
 ]  # fmt: skip
-
-# Functions that are only in `tf.math`.
-MORE = [
-    "cumprod", "digamma", "divide_no_nan", "erf", "erfc", "floormod", "is_finite", "is_nan",
-    "l2_normalize", "lgamma", "log_sigmoid", "log_softmax", "reduce_euclidean_norm", "softmax",
-    "top_k", "unsorted_segment_sum", "xlogy",
-]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 # ---------------------------------------------------------------- n-ary and segment sums
@@ -417,4 +413,4 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     return np.moveaxis(activations.log_softmax(np.moveaxis(logits, axis, -1)), -1, axis)
 
 
-export(globals(), MORE)
+export(globals())

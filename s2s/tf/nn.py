@@ -9,6 +9,7 @@ import numpy as np
 from ..layers import activations
 from ..layers.activations import elu, gelu, selu, sigmoid, silu, softplus, softsign, tanh
 from ..layers.conv import convolved, largest, mean, pair
+from ..public_names import listing
 from . import random
 from ._axes import axes as of_axes
 from ._inputs import in_floats
@@ -24,6 +25,7 @@ __all__ = [
     "softmax_cross_entropy_with_logits", "softplus", "softsign",
     "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
 ]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 def relu(features: Any) -> Any:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..public_names import listing
 from .tensors import export
 
 __all__ = ["normal", "uniform"]
+__dir__ = listing(__name__)
 
 _generator = np.random.default_rng()
 
@@ -33,3 +35,4 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = np.flo
 
 
 export(globals())
+__all__ += ["set_seed"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,9 @@ def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def export(space: dict[str, Any], more: Sequence[str] = ()) -> None:
-    """Wrap the functions of a module that are listed in its `__all__` or in `more`."""
-    for name in (*space["__all__"], *more):
+def export(space: dict[str, Any]) -> None:
+    """Wrap the functions of a module that are listed in its `__all__`."""
+    for name in space["__all__"]:
         if inspect.isfunction(space[name]) and not hasattr(space[name], "_s2s_tensors"):
             space[name] = gives_tensors(space[name])
 

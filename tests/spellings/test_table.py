@@ -21,7 +21,7 @@ ORACLE = json.loads(Path(__file__).with_name("table.json").read_text(encoding="u
 ELSEWHERE = {
     "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "bool", "complex128", "complex64",
     "custom_gradient", "data", "float32", "float64", "function", "int32", "int64", "keras",
-    "linalg", "math", "newaxis", "nn", "print", "random", "global_norm",
+    "linalg", "math", "newaxis", "nn", "print", "random", "global_norm", "set_seed",
     "Loss", "get", "mean_absolute_error",  # the last is `mae`
 }  # fmt: skip
 

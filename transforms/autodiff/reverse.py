@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..ir.builder import Builder, NameSupply, int_const, slot_for, trip_count
-from ..ir.errors import TypeError_, UnsupportedError
+from ..ir.errors import S2STypeError, UnsupportedError
 from ..ir.index_bounds import with_index_bounds
 from ..ir.nodes import (
     Assign,
@@ -83,7 +83,7 @@ def reverse(
     params = {p.name: p for p in main.params}
     for name in wrt:
         if not is_float(params[name].type):
-            raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
+            raise S2STypeError(f"{name} is {params[name].type.dtype}; a gradient needs floats")
     products = CalleeVjps(module)
     name = products.names.fresh(f"{main.name}_vjp")
     vjp = reverse_function(main, wrt, (result,), facts, products)

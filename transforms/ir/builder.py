@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 
 from . import complex_ops
-from .errors import TypeError_, UnsupportedError
+from .errors import S2STypeError, UnsupportedError
 from .nodes import (
     COMPLEX,
     MAX_RANK,
@@ -237,7 +237,7 @@ def const(value: Any) -> Const:
         return Const(value, Scalar("float64", weak=True))
     if isinstance(value, complex):
         return Const(value, Scalar("complex128", weak=True))
-    raise TypeError_(f"a number was expected here, not {type(value).__name__}")
+    raise S2STypeError(f"a number was expected here, not {type(value).__name__}")
 
 
 if TYPE_CHECKING:

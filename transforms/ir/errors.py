@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
+from typing import Any
+
 import numpy as np
 
 from .nodes import Span
@@ -9,8 +12,8 @@ from .quote import printable_lines
 
 
 class S2SError(Exception):
-    """The base class.  Carries `file`, `line`, `column`, the `source_line` with a caret, and
-    `advice`."""
+    """The base class of all errors of s2s.  Carries `file`, `line`, `column`, the `source_line`
+    with a caret, and `advice`."""
 
     def __init__(
         self,
@@ -29,6 +32,10 @@ class S2SError(Exception):
     file = property(lambda self: self.span.file if self.span else None)
     line = property(lambda self: self.span.line if self.span else None)
     column = property(lambda self: self.span.col if self.span else None)
+
+    def __reduce__(self) -> Any:
+        # Pickles and copies set the attributes; `__init__` would compose the text once more.
+        return copyreg.__newobj__, (type(self),), {**vars(self), "args": self.args}  # type: ignore[attr-defined]
 
     def _text(self) -> str:
         parts: list[str] = []
@@ -55,17 +62,21 @@ class UnsupportedError(S2SError, NotImplementedError):
     """The program is valid Python, but s2s cannot differentiate or compile it."""
 
 
-class TypeError_(S2SError, TypeError):
+class S2STypeError(S2SError, TypeError):
     """The program or its gradient is undefined for the types of the arguments."""
 
 
-class ValueError_(S2SError, ValueError):
+class S2SValueError(S2SError, ValueError):
     """The program or its gradient is undefined for the values of the arguments."""
 
 
-class LinAlgError_(ValueError_, np.linalg.LinAlgError):
+class S2SLinAlgError(S2SValueError, np.linalg.LinAlgError):
     """The matrix arguments do not have a property that the program requires."""
 
 
 class SourceError(S2SError, OSError):
     """The source of a function cannot be found."""
+
+
+# Shorter names, for `specialise`.
+TypeError_, ValueError_, LinAlgError_ = S2STypeError, S2SValueError, S2SLinAlgError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..ir.builder import Builder, Sym
-from ..ir.errors import TypeError_, UnsupportedError, ValueError_
+from ..ir.errors import S2STypeError, S2SValueError, UnsupportedError
 from ..ir.nodes import Const, Span
 from ..ir.op_registry import NeedStatic
 from ..ir.symbolic_dims import Dim
@@ -114,11 +114,11 @@ def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
     """One axis as a non-negative int."""
     axis = require_static(axis, what)
     if not hasattr(axis, "__index__"):
-        raise TypeError_(f"{what} must be an integer, not {axis!r}", span=span_of(b))
+        raise S2STypeError(f"{what} must be an integer, not {axis!r}", span=span_of(b))
     axis = axis.__index__()
     if not -ndim <= axis < ndim:
         message = f"{what} {axis} is out of bounds for array of dimension {ndim}"
-        raise ValueError_(message, span=span_of(b))
+        raise S2SValueError(message, span=span_of(b))
     return axis % ndim
 
 
@@ -129,7 +129,7 @@ def axes_of(b: Builder, axes: Any, ndim: int, what: str = "axis") -> tuple[int, 
         axis_of(b, a, ndim, what) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))
     )
     if len(set(found)) != len(found):
-        raise ValueError_(f"repeated {what}", span=span_of(b))
+        raise S2SValueError(f"repeated {what}", span=span_of(b))
     return found
 
 
@@ -138,9 +138,9 @@ def unsupported_error(b: Builder, message: str, advice: str = "") -> Unsupported
     return UnsupportedError(message, span=span_of(b), advice=advice)
 
 
-def value_error(b: Builder, message: str) -> ValueError_:
+def value_error(b: Builder, message: str) -> S2SValueError:
     """A ValueError at the builder's current source position, to be raised."""
-    return ValueError_(message, span=span_of(b))
+    return S2SValueError(message, span=span_of(b))
 
 
 def span_of(b: Builder) -> Span | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.builder import Sym
-from ..ir.errors import TypeError_, UnsupportedError
+from ..ir.errors import S2STypeError, UnsupportedError
 from ..ir.nodes import Array, Scalar
 from .axes_and_sizes import constant_value
 
@@ -100,7 +100,7 @@ def as_integers(path: str, parameter: inspect.Parameter, value: Any) -> Any:
     if kind in "fc" and path.endswith("fftfreq"):
         raise ValueError("n should be an integer")
     if dtype is None:
-        raise TypeError_(f"{path}: an integer is required, not {type(scalar).__name__}")
+        raise S2STypeError(f"{path}: an integer is required, not {type(scalar).__name__}")
     if kind not in "iub":
         raise TypeError(
             f"{dtype.rstrip('0123456789')!r} object cannot be interpreted as an integer"

@@ -27,14 +27,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...call.kernel_arguments import Kernel, to_kernel_argument, with_copied_arguments
 from ...errors import MISS
-from . import native_call, object_layout
+from . import call_vm, native_call, object_layout
 from .entry_signature import signature_of
 from .object_code import build
 
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
 
-is_available = object_layout.is_layout_known
+
+def problems() -> tuple[str, str]:
+    """Why this back end does not support the interpreter, and why calls do not run as bytecode."""
+    layout = object_layout.layout_problem()
+    if layout or call_vm.is_vm_layout_known():
+        return layout, layout
+    return "", "this interpreter lays out its classes in another way"
 
 
 def kernel(compiled: Compiled, seed: Any) -> Kernel | None:

@@ -26,12 +26,23 @@ TYPE_OFFSET, SCALAR_VALUE_OFFSET = 8, 16
 @functools.cache
 def is_layout_known() -> bool:
     """Whether the offsets of this module hold for this interpreter."""
-    import ctypes
+    return not layout_problem()
 
-    if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:
-        return False
+
+@functools.cache
+def layout_problem() -> str:
+    """Why the offsets of this module do not hold for this interpreter; empty if they do."""
+    if sys.implementation.name != "cpython":
+        return "this interpreter is not CPython"
+    if sys.maxsize != 2**63 - 1:
+        return "this Python is not a 64-bit one"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return False
+        return "this Python runs without the GIL"
+    return "" if _is_layout_as_expected() else "this interpreter lays objects out in another way"
+
+
+def _is_layout_as_expected() -> bool:
+    import ctypes
 
     def read(thing: Any, offset: int, kind: Any) -> Any:
         return kind.from_address(id(thing) + offset).value

@@ -10,6 +10,7 @@ This folder may import the folders of s2s below `s2s.tf`, and the modules of `s2
 
 from ... import metrics, optimizers
 from ...layers import Input
+from ...public_names import listing
 from . import activations, layers, losses, mixed_precision, models, utils
 from .models import Model, Sequential
 
@@ -18,3 +19,4 @@ __all__ = [
     "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
     "utils",
 ]  # fmt: skip
+__dir__ = listing(__name__)

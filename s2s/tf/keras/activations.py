@@ -17,6 +17,7 @@ from ...layers.activations import (
     softplus,
     softsign,
 )
+from ...public_names import listing
 from .._inputs import in_floats
 from ..math import log_softmax, softmax
 from ..nn import relu, relu6
@@ -28,6 +29,7 @@ __all__ = [
     "elu", "exponential", "gelu", "hard_sigmoid", "leaky_relu", "linear", "log_softmax", "relu",
     "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish", "tanh",
 ]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 def exponential(x: Any) -> Any:

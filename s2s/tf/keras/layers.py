@@ -8,10 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import layers as native
+from ...public_names import listing
 from ..variable import Variable
 
 __all__: list[str] = []
 __all__ += native.__all__
+__all__.remove("activations")  # these are in `tf.keras`
+__all__.remove("initializers")
+__dir__ = listing(__name__)
 
 
 class Layer(native.Layer):

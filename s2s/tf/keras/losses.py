@@ -21,6 +21,7 @@ from ...losses.losses_rare import (
     Poisson,
     SquaredHinge,
 )
+from ...public_names import listing
 from ..tensors import export
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "mae", "mean_absolute_error", "mean_squared_error", "mse", "poisson",
     "sparse_categorical_crossentropy", "squared_hinge",
 ]  # fmt: skip
+__dir__ = listing(__name__)
 
 
 def mean_squared_error(y_true: Any, y_pred: Any) -> Any:

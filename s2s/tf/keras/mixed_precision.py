@@ -2,5 +2,7 @@
 
 from ...mixed_precision import Policy, global_policy, policy, set_global_policy
 from ...optimizers import LossScaleOptimizer
+from ...public_names import listing
 
 __all__ = ["LossScaleOptimizer", "Policy", "global_policy", "policy", "set_global_policy"]
+__dir__ = listing(__name__)

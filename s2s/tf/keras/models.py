@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ... import models
 from ...models import model
+from ...public_names import listing
 from .layers import Layer
 
 __all__ = ["Model", "Sequential"]
+__dir__ = listing(__name__)
 
 
 class Model(models.Model, Layer):

@@ -7,7 +7,11 @@ import random as python_random
 import numpy as np
 
 from ...layers import initializers
+from ...public_names import listing
 from .. import random
+
+__all__ = ["set_random_seed"]
+__dir__ = listing(__name__)
 
 
 def set_random_seed(seed: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.errors import TypeError_, UnsupportedError, ValueError_
+from s2s.errors import S2STypeError, S2SValueError, UnsupportedError
 
 jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
@@ -393,8 +393,12 @@ REFUSALS = [
         UnsupportedError,
         "writes into Counter for every element",
     ),
-    (lambda: s2s.jacobian(lambda x: (x > 0.0, x), backend="loops")(X), TypeError_, "needs floats"),
-    (lambda: s2s.jacobian(outer, mode="sideways"), ValueError_, "there is no mode"),
+    (
+        lambda: s2s.jacobian(lambda x: (x > 0.0, x), backend="loops")(X),
+        S2STypeError,
+        "needs floats",
+    ),
+    (lambda: s2s.jacobian(outer, mode="sideways"), S2SValueError, "there is no mode"),
     (
         lambda: s2s.jacobian(lambda x: np.fft.fft(x), backend="loops")(X),
         UnsupportedError,
@@ -408,10 +412,10 @@ REFUSALS = [
     ),
     (
         lambda: s2s.vmap(branchy, in_axes=(2, 0), backend="loops")(XS, YS),
-        ValueError_,
+        S2SValueError,
         "axis 2 of x",
     ),
-    (lambda: s2s.vmap(branchy, in_axes=None, backend="loops")(X, X), ValueError_, "no array"),
+    (lambda: s2s.vmap(branchy, in_axes=None, backend="loops")(X, X), S2SValueError, "no array"),
     (
         lambda: s2s.vmap(writer, in_axes=(0, None), backend="loops")(X, Y.copy()),
         UnsupportedError,
@@ -419,7 +423,7 @@ REFUSALS = [
     ),
     (
         lambda: s2s.vmap(lambda x: x, out_axes=2, backend="loops")(X),
-        ValueError_,
+        S2SValueError,
         "out_axes has 2",
     ),
 ]

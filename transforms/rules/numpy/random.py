@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.builder import Builder, Sym, resolve_dims
-from ...ir.errors import TypeError_, UnsupportedError
+from ...ir.errors import S2STypeError, UnsupportedError
 from ...ir.nodes import Array, Draw, Rng, Scalar, Type, Var
 from ...ir.op_registry import surface
 from ..axes_and_sizes import constant_value, require_static
@@ -396,5 +396,5 @@ def _seed(seed: Any, name: str) -> tuple[Any, ...]:
     if isinstance(seed, Sym):
         kind = "an array" if seed.ndim else "" if seed.dtype.startswith("int") else seed.dtype
     if kind:
-        raise TypeError_(f"{name} takes one integer here, not {kind}")
+        raise S2STypeError(f"{name} takes one integer here, not {kind}")
     return (seed,)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....ir.builder import OPEN, Builder, Sym
-from ....ir.errors import LinAlgError_, TypeError_
+from ....ir.errors import S2SLinAlgError, S2STypeError
 from ....ir.nodes import Type, is_complex
 from ....ir.op_registry import Rule, register
 from ....ir.symbolic_dims import Dim
@@ -106,7 +106,7 @@ def as_float_operand(b: Builder, value: Any) -> Sym:
     Complex operands are kept.  Most functions refuse them before (`ir/complex_ops.py`)."""
     x = as_operand(b, value)
     if x.dtype == "float16":
-        raise TypeError_("array type float16 is unsupported in linalg", span=span_of(b))
+        raise S2STypeError("array type float16 is unsupported in linalg", span=span_of(b))
     kept = x.dtype in ("float32", "float64") or is_complex(x.type)
     return x if kept else x.astype("float64")
 
@@ -138,7 +138,7 @@ def require_matrices(b: Builder, value: Any) -> Sym:
     x = as_operand(b, value)
     if x.ndim < 2:
         message = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
-        raise LinAlgError_(message, span=span_of(b))
+        raise S2SLinAlgError(message, span=span_of(b))
     return x
 
 

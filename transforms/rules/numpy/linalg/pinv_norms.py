@@ -130,10 +130,10 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
 
 
 def _linalg_error(b: Builder, message: str) -> Exception:
-    from ....ir.errors import LinAlgError_
+    from ....ir.errors import S2SLinAlgError
     from ...axes_and_sizes import span_of
 
-    return LinAlgError_(message, span=span_of(b))
+    return S2SLinAlgError(message, span=span_of(b))
 
 
 # ---------------------------------------------------------------- rank and condition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2s.transforms.ir.errors import ValueError_
+from s2s.transforms.ir.errors import S2SValueError
 from s2s.transforms.ir.op_registry import RULES
 from tests.transforms.rules.differentials import Trial, call, check
 
@@ -83,7 +83,7 @@ def test_known_sizes_need_no_check():
 
 
 def test_matmul_with_a_scalar_is_refused():
-    with pytest.raises(ValueError_, match="does not have enough dimensions"):
+    with pytest.raises(S2SValueError, match="does not have enough dimensions"):
         Trial(lambda b, x, y: x @ y, [array(2, 3), 1.0], True)
 
 
@@ -270,7 +270,7 @@ def test_einsum_refuses_what_numpy_refuses(subscripts, shapes):
     xs = [array(*s) for s in shapes]
     with pytest.raises(ValueError):
         np.einsum(subscripts, *xs)
-    with pytest.raises(ValueError_):
+    with pytest.raises(S2SValueError):
         Trial(lambda b, *xs: call(b, "numpy.einsum", subscripts, *xs), xs, True)
 
 

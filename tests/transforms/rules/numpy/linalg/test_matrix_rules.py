@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from s2s.transforms.ir.errors import LinAlgError_, TypeError_, UnsupportedError
+from s2s.transforms.ir.errors import S2SLinAlgError, S2STypeError, UnsupportedError
 from s2s.transforms.ir.nodes import Assign
 from tests.transforms.rules import differentials
 from tests.transforms.rules.differentials import Trial, call, pull
@@ -512,7 +512,7 @@ def test_integers_are_taken_for_float64():
 
 
 def test_float16_is_refused():
-    with pytest.raises(TypeError_, match="float16 is unsupported in linalg"):
+    with pytest.raises(S2STypeError, match="float16 is unsupported in linalg"):
         Trial(of("numpy.linalg.inv"), [np.eye(2, dtype="float16")], True)
 
 
@@ -523,7 +523,7 @@ def test_what_is_no_square_matrix(path):
     t = Trial(build, [array(2, 3), *more], True)
     with pytest.raises(np.linalg.LinAlgError, match="Last 2 dimensions of the array"):
         t.value()
-    with pytest.raises(LinAlgError_, match="1-dimensional array given. Array must be at least"):
+    with pytest.raises(S2SLinAlgError, match="1-dimensional array given. Array must be at least"):
         Trial(build, [array(3), *more], True)
 
 
