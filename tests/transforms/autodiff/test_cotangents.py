@@ -161,7 +161,7 @@ def test_several_contributions_of_one_operation_are_one() -> None:
         (TWO_BY_THREE, 0.5, np.full((2, 3), 0.5)),
         # An adjoint has the precision of its value.
         (F4, 0.1, np.float32(0.1)),
-        (Array("float32", (Dim.of(2),)), np.array([0.1, 0.2]), np.float32([0.1, 0.2])),
+        (Array("float32", (Dim.of(2),)), np.array([0.1, 0.2]), np.array([0.1, 0.2], np.float32)),
     ],
 )
 def test_a_contribution_gets_the_form_of_the_value(type_: Any, given: Any, want: Any) -> None:
