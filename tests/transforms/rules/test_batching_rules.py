@@ -100,9 +100,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         lambda p, x, y: p.emit("einsum", x, y, subscripts="ij,kji->ki"),
         {"x": B, "y": C},
     ),
-    "append": (lambda p, x, v: p.emit("list_stack", listed(p, x, v)), {"x": A, "v": 3 * A}),
+    "append": (lambda p, x, v: p.emit("list_stack", listed(p, x * v, v)), {"x": A, "v": 3 * A}),
     "set": (
-        lambda p, x, v: p.emit("list_stack", p.emit("list_set", listed(p, x, x), 1, v)),
+        lambda p, x, v: p.emit("list_stack", p.emit("list_set", listed(p, x * v, x), 1, v)),
         {"x": A, "v": 3 * A},
     ),
     "get": (lambda p, x: p.emit("list_get", x, 1), {"x": [A, 2 * A]}),
