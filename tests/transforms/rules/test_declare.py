@@ -189,7 +189,7 @@ def test_strong_products_of_numbers_and_symbols(g: float, p: float) -> None:
     want = 0.0 if g == 0 else g * p
     np.testing.assert_equal(abs(strong_product(g, p)), abs(want))
     np.testing.assert_equal(abs(run(lambda b, x, y: strong_product(x, y), g, p)), abs(want))
-    got = strong_product(np.float32([g, 1.0]), np.float32(p))
+    got = strong_product(np.array([g, 1.0], np.float32), np.float32(p))
     assert got.dtype == np.float32 and got.shape == (2,)
 
 
