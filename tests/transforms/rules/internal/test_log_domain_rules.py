@@ -80,7 +80,9 @@ def test_shares_of_more(name: str) -> None:
         parts = [mp.exp(x) for x in logs]
         want = [float(p / sum(parts)) for p in parts]
     got = partials(name, 1000.5, *logs)
-    np.testing.assert_allclose([got[i + 1] for i in range(len(logs))], want, rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(
+        [got[i + 1] for i in range(len(logs))], want, rtol=1e-14, atol=1e-300
+    )
 
 
 @pytest.mark.parametrize("infinity", [INF, -INF])
