@@ -1,4 +1,4 @@
-"""`numpy.roll`: one axis, several, none; shifts of either sign, longer than the axis, at run time."""
+"""`numpy.roll`: one axis, several, none; shifts of either sign, longer than the axis, any time."""
 
 from __future__ import annotations
 
