@@ -52,8 +52,7 @@ def test_an_update_is_the_assignment_on_a_copy(
     v = value_for(target)
     rule = RULES[name]
     assert rule.evaluate is not None
-    for order in "CF":
-        given = np.array(X, order=order)
+    for given in (X.copy(), np.asfortranarray(X)):
         want = X.copy()
         exec(f"{target} {'+=' if name == 'update_add' else '='} v", {"x": want, "v": v, "np": np})
         before = given.copy()
