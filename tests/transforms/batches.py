@@ -47,7 +47,7 @@ def vary(value: Any, k: int) -> Any:
     """The value of element `k`; element 0 has the value itself."""
     dtype = np.asarray(value).dtype
     if dtype.kind == "f":
-        return (value * (1 + k / 8) + k / 64).astype(dtype)
+        return np.asarray(value * (1 + k / 8) + k / 64, dtype)[()]
     return value - k % 2 if dtype.kind == "i" and np.all(value > 0) else value
 
 

@@ -16,7 +16,7 @@ OPERATIONS = frozenset(
     arctanh conjugate real imag equal not_equal isnan isinf isfinite where cast strong_mul
     logical_and logical_or logical_not logical_xor
     sum mean cumsum any all count_nonzero
-    matmul dot outer einsum
+    matmul outer einsum
     transpose reshape broadcast_to broadcast_like unbroadcast expand_dims squeeze index update
     update_add zeros_like ones_like empty_like full full_like pack concatenate stack copy shape
     list_append list_set list_drop list_get list_len list_stack list_unstack list_zeros_like

@@ -3,6 +3,10 @@ by the reference interpreter."""
 
 from __future__ import annotations
 
+import copy
+import functools
+import importlib
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +19,7 @@ from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import RULES, SURFACES, Accumulate
 from s2s.transforms.rules.broadcasting import unbroadcast
 from s2s.transforms.rules.internal.update import add_contribution
+from s2s.transforms.rules.library import LIBRARY
 
 STEP = 1e-6
 
@@ -68,13 +73,28 @@ def run(build: Callable[..., Any], *args: Any, static: bool = False) -> Any:
 
 
 def call(path: str, *args: Any, **keywords: Any) -> Any:
-    """What a surface computes; arrays and NumPy scalars are run-time values, all else static."""
-    dynamic = [a for a in args if isinstance(a, (np.ndarray, np.generic))]
+    """What a surface computes; arrays and NumPy scalars, in lists as well, are run-time values,
+    all else is static."""
+    dynamic: list[Any] = []
+
+    def gather(a: Any) -> None:
+        if isinstance(a, (np.ndarray, np.generic)):
+            dynamic.append(a)
+        elif isinstance(a, (list, tuple)):
+            for item in a:
+                gather(item)
+
+    gather(args)
 
     def build(b: Builder, *syms: Sym) -> Any:
         given = iter(syms)
-        shown = [next(given) if isinstance(a, (np.ndarray, np.generic)) else a for a in args]
-        return SURFACES[path](b, *shown, **keywords)
+
+        def shown(a: Any) -> Any:
+            if isinstance(a, (np.ndarray, np.generic)):
+                return next(given)
+            return type(a)(map(shown, a)) if isinstance(a, (list, tuple)) else a
+
+        return SURFACES[path](b, *map(shown, args), **keywords)
 
     return run(build, *dynamic)
 
@@ -196,3 +216,44 @@ def check_pushforward(
     np.testing.assert_allclose(
         np.broadcast_to(value, expected.shape), expected, rtol, atol, err_msg=f"{op} pushforward"
     )
+
+
+# ---------------------------------------------------------------- whole functions
+
+
+def numpy_function(path: str) -> Callable[..., Any]:
+    """The function that a path such as `numpy.linalg.norm` names."""
+    package, *names = path.split(".")
+    found: Any = importlib.import_module(package)
+    for name in names:
+        if not hasattr(found, name):
+            found = importlib.import_module(f"{found.__name__}.{name}")
+        else:
+            found = getattr(found, name)
+    return found
+
+
+def same_as_numpy(path: str, *args: Any, dtypes: bool = True, **keywords: Any) -> Any:
+    """What a surface or a library program gives: it is what NumPy gives, or, where NumPy raises an
+    error, an error of that kind.  Library programs are run as the plain Python that they are."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        f = functools.partial(call, path) if path in SURFACES else LIBRARY[path]
+        try:
+            want = numpy_function(path)(*copy.deepcopy(args), **keywords)
+        except (ValueError, TypeError, IndexError) as error:
+            kinds = tuple(k for k in (ValueError, TypeError, IndexError) if isinstance(error, k))
+            try:
+                got = f(*args, **keywords)
+            except kinds as own:
+                return own
+            raise AssertionError(f"{path}{args} gives {got}, but NumPy {error!r}") from None
+        got = f(*args, **keywords)
+    assert isinstance(got, (tuple, list)) == isinstance(want, (tuple, list))
+    pairs = zip(got, want, strict=True) if isinstance(want, (tuple, list)) else [(got, want)]
+    for g, w in pairs:
+        assert np.shape(g) == np.shape(w), (path, np.shape(g), np.shape(w))
+        assert not dtypes or np.asarray(g).dtype == np.asarray(w).dtype, (path, g, w)
+        rtol = 1e-5 if np.asarray(w).dtype in ("float32", "complex64") else 1e-12
+        np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol)
+    return got

@@ -63,6 +63,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     """Central differences inside, one-sided at the ends; `h` is a step or coordinates."""
     x = np.moveaxis(f, axis, -1)
+    if x.shape[-1] < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient")
     out = np.empty_like(x)
     if np.ndim(h) == 0:
         d = np.full(x.shape[-1] - 1, 1.0 * h)

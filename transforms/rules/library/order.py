@@ -132,9 +132,15 @@ def quantiles(find: Any, a: Any, q: Any, axis: Any, method: str, keepdims: bool)
     if x.dtype.kind in "iu":  # the difference of two may overflow
         x = x.astype(np.float64)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
-        each = [find(x, np.float64(p), method) for p in q]
+        each = [find(x, _checked(np.float64(p)), method) for p in q]
         return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])
-    return kept(find(x, q, method), np.ndim(a), axis, keepdims)
+    return kept(find(x, _checked(q), method), np.ndim(a), axis, keepdims)
+
+
+def _checked(q: Any) -> Any:
+    if not 0.0 <= q <= 1.0:
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    return q
 
 
 def at_quantile(x: Any, q: Any, method: str) -> Any:

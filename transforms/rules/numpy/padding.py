@@ -112,6 +112,8 @@ def _padded_axis(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any)
         if mode in _REDUCE_MODES:
             some = x if fill[side] is None else _end(b, x, axis, n, fill[side], side)
             value = b.emit(_REDUCE_MODES[mode], some, axis=(axis,), keepdims=True)
+            if mode == "mean" and x.dtype.startswith(("int", "uint")):
+                value = b.emit("rint", value)
             made = _repeated(b, value, axis, count).astype(x.dtype)
         elif mode == "constant":
             value = as_numpy_scalar(b.sym(fill[side])).astype(x.dtype)

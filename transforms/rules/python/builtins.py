@@ -131,6 +131,8 @@ def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
     if ndigits is not None or x.ndim:
         rounded = build_round(b, x, 0 if ndigits is None else ndigits)
         return as_python_scalar(rounded) if is_weak(x.type) else rounded
+    if x.dtype == "bool":
+        return _python_scalar(b, x, "int64")
     if not is_float(x.type):
         return x
     return b.emit("cast", b.emit("rint", x), dtype="int64", weak=True)
