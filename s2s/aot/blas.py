@@ -26,7 +26,10 @@ def large(own: Large) -> Large:
     def emit(builder: Any, dtype: Any, args: Any) -> None:
         m, n, k = args[-3:]
         fits = [builder.icmp_unsigned("<=", v, INT(MAX_SIZE)) for v in (m, n, k)]
-        with builder.if_else(functools.reduce(builder.and_, fits), likely=True) as (then, otherwise):
+        with builder.if_else(functools.reduce(builder.and_, fits), likely=True) as (
+            then,
+            otherwise,
+        ):
             with then:
                 _call(builder, dtype, args)
             with otherwise:
