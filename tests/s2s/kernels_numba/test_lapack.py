@@ -36,12 +36,7 @@ def test_versions_by_rank() -> None:
 
 def test_numba_finds_the_routine_of_a_name() -> None:
     @numba.njit
-    def both(a, b):
-        x, y = np.empty_like(b), np.empty_like(a)
-        return linalg.solve(a, b, x) + linalg.inv(a, y), x, y
+    def product(a):
+        return 2.0 * linalg.det(a)
 
-    a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
-    status, x, y = both(a, b)
-    assert status == 0
-    np.testing.assert_allclose(x, np.linalg.solve(a, b))
-    np.testing.assert_allclose(y, np.linalg.inv(a))
+    assert product(np.array([[2.0, 1.0], [1.0, 3.0]])) == 10.0
