@@ -86,7 +86,9 @@ def test_modules_are_verified_and_may_have_any_names() -> None:
     module = llvm_passes.parsed('define i64 @"f\u00fc\u2192"() { ret i64 3 }')
     assert len([*module.functions]) == 1
     with pytest.raises(RuntimeError):
-        llvm_passes.parsed("define i64 @f() { %x = add i64 %y, 1\n %y = add i64 %x, 1\n ret i64 %x }")
+        llvm_passes.parsed(
+            "define i64 @f() { %x = add i64 %y, 1\n %y = add i64 %x, 1\n ret i64 %x }"
+        )
     with pytest.raises(RuntimeError):
         llvm_passes.parsed("define i64 @f() {")
 

@@ -79,7 +79,9 @@ def test_factors(n) -> None:
         np.testing.assert_array_equal(places, pivots)
 
 
-@pytest.mark.parametrize("trans, lower, unit", [*itertools.product((0, 1), (False, True), (False, True))])
+@pytest.mark.parametrize(
+    "trans, lower, unit", [*itertools.product((0, 1), (False, True), (False, True))]
+)
 def test_triangular_systems(trans, lower, unit) -> None:
     for n, k in ((0, 2), (1, 1), (5, 3), (130, 9), (97, 8), (150, 2)):
         a = RNG.normal(size=(n, n)) / max(n, 1) + 2.0 * np.eye(n)

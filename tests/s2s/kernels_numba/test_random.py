@@ -15,7 +15,7 @@ from s2s.kernels import random
 from s2s.kernels_numba import random as compiled
 
 one_laplace, fill_poisson = (getattr(random, n) for n in ("one_laplace", "fill_poisson"))
-fill_random, one_gumbel = getattr(random, "fill_random"), getattr(random, "one_gumbel")
+fill_random, one_gumbel = random.fill_random, random.one_gumbel
 
 
 @numba.njit
@@ -48,7 +48,7 @@ def test_the_texts_of_methods() -> None:
 
 
 def test_the_legacy_generator_is_that_of_numpy() -> None:
-    draw = getattr(random, "legacy_one_random_sample")
+    draw = random.legacy_one_random_sample
 
     @numba.njit
     def one(a):

@@ -116,7 +116,9 @@ def test_products(dtype) -> None:
             c = np.full((m, n), np.nan, dtype)
             for beta in (0, 2):
                 expected = -a @ b + (beta * c if beta else 0)
-                x, y = (np.ascontiguousarray(z.T) if s else z for z, s in ((a, swap_a), (b, swap_b)))
+                x, y = (
+                    np.ascontiguousarray(z.T) if s else z for z, s in ((a, swap_a), (b, swap_b))
+                )
                 product(swap_a, swap_b, dtype(-1), x, y, dtype(beta), c)
                 np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-5)
 

@@ -20,7 +20,9 @@ if not call_vm.is_known():
 OPCODE = {name: k for k, name in enumerate(OPERATIONS)}
 
 
-def plan(arity: int, registers: int, steps: list[list[Any]], *constants: Any, kept: Any = None) -> Any:
+def plan(
+    arity: int, registers: int, steps: list[list[Any]], *constants: Any, kept: Any = None
+) -> Any:
     """A plan without a kernel.  In `steps`, "c0" is a constant; the first word is an operation."""
     words: list[int] = []
     for name, *rest in steps:
@@ -134,6 +136,8 @@ def test_places_of_entries() -> None:
     table = {"a": np.zeros(2), "b": object()}
     place = call_vm.entry_places(table, "b")
     assert place is not None
-    assert call_vm.read_word(place[1]) == id("b") or call_vm.read_word(place[1] + 8) == id(table["b"])
+    assert call_vm.read_word(place[1]) == id("b") or call_vm.read_word(place[1] + 8) == id(
+        table["b"]
+    )
     assert call_vm.entry_places(table, "c") is None and call_vm.entry_places({}, "a") is None
     assert all(call_vm.field(name) for name in call_vm.FIELDS)

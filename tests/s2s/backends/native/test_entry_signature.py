@@ -55,7 +55,9 @@ def test_numbers_that_are_stored_in_objects_stay_those_of_python() -> None:
 
 def test_guards_on_sizes_are_relations() -> None:
     guards = [Guard("least", Dim.of("x.0"), Dim.of("y.0") + 1), Guard("equal", Dim.of("t"))]
-    found = signature_of(compiled([np.zeros(3), np.zeros(2)], [Scalar("int64")], guards=guards), None)
+    found = signature_of(
+        compiled([np.zeros(3), np.zeros(2)], [Scalar("int64")], guards=guards), None
+    )
     assert found is not None and [sign for sign, *_ in found.relations] == [">="]
 
 

@@ -85,6 +85,8 @@ def brief(text: str, *kinds: Any) -> bool:
 def test_scalar_arithmetic_keeps_the_lock_of_the_interpreter() -> None:
     assert brief("def f(x):\n    return (x * np.sin(x),)", types.float64)
     assert not brief("def f(x):\n    return (x[0],)", VECTOR)
-    assert not brief("def f(n):\n    for i in range(n):\n        pass\n    return (n,)", types.int64)
+    assert not brief(
+        "def f(n):\n    for i in range(n):\n        pass\n    return (n,)", types.int64
+    )
     assert not brief("def f(n):\n    while True:\n        break\n    return (n,)", types.int64)
     assert not brief("def f(n):\n    (a,) = helper(n)\n    return (a,)", types.int64)

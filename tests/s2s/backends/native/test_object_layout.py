@@ -34,7 +34,11 @@ def test_the_layout_is_that_of_this_interpreter() -> None:
 
 @pytest.mark.skipif(not is_layout_known(), reason="objects are laid out in another way")
 def test_fields_of_arrays() -> None:
-    for array in (np.zeros((3, 5), np.float32)[:, ::2], np.zeros((2, 3, 4)).T, np.zeros(7, np.int8)):
+    for array in (
+        np.zeros((3, 5), np.float32)[:, ::2],
+        np.zeros((2, 3, 4)).T,
+        np.zeros(7, np.int8),
+    ):
         assert word(array, TYPE) == id(type(array)) and word(array, DATA) == array.ctypes.data
         assert word(array, NDIM) & 0xFFFFFFFF == array.ndim
         for offset, expected in ((DIMS, array.shape), (STRIDES, array.strides)):

@@ -50,7 +50,9 @@ def test_the_ends_of_the_range(bits) -> None:
     form = np.finfo(dtype(bits))
     exp = scalar(exponential.exp, bits)
     above = dtype(bits)(math.log(float(form.max)))
-    assert np.isfinite(exp(above * dtype(bits)(0.9999))) and exp(above * dtype(bits)(1.0001)) == np.inf
+    assert (
+        np.isfinite(exp(above * dtype(bits)(0.9999))) and exp(above * dtype(bits)(1.0001)) == np.inf
+    )
     assert exp(-1e4) == 0.0 and exp(1e30) == np.inf and exp(-1e30) == 0.0
     least = scalar(exponential.exp2, bits)
     assert least(math.log2(float(form.smallest_subnormal))) == form.smallest_subnormal

@@ -86,9 +86,13 @@ def test_polynomials(bits, count) -> None:
     coefficients = [(-1.0) ** k / (k + 1) for k in range(count)]
     run = scalar(lambda kit, x: kit.polynomial(x, coefficients), bits)
     for x in (-0.75, 0.0, 0.3, 1.0):
-        exact = sum(Fraction(float(dtype(bits)(c))) * Fraction(float(dtype(bits)(x))) ** k for k, c in enumerate(
-            coefficients))
-        assert float(run(x)) == pytest.approx(float(exact), rel=8 * float(np.finfo(dtype(bits)).eps))
+        exact = sum(
+            Fraction(float(dtype(bits)(c))) * Fraction(float(dtype(bits)(x))) ** k
+            for k, c in enumerate(coefficients)
+        )
+        assert float(run(x)) == pytest.approx(
+            float(exact), rel=8 * float(np.finfo(dtype(bits)).eps)
+        )
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -98,7 +98,11 @@ def test_products_are_accumulated() -> None:
     run = emitted(VOID, [POINTER, POINTER, INT, POINTER], write)
     rng = np.random.default_rng(0)
     for depth in (0, 1, 2, 7):
-        a, b, out = rng.normal(size=(depth, 2)), rng.normal(size=(depth, 8)), np.full((2, 8), np.nan)
+        a, b, out = (
+            rng.normal(size=(depth, 2)),
+            rng.normal(size=(depth, 8)),
+            np.full((2, 8), np.nan),
+        )
         run(a.ctypes.data, b.ctypes.data, depth, out.ctypes.data)
         np.testing.assert_allclose(out, a.T @ b, rtol=1e-13, atol=1e-14)
 

@@ -76,7 +76,9 @@ def test_only_large_products_are_handed_on() -> None:
 
     run = compiled(lambda made: dispatching(large)(context(), made, types.float64), types.float64)
     assert seen == [types.float64]
-    check(run, types.float64, [(1, 40, 30), (40, 1, 30), (8, 8, 8), (50, 60, 1), (1, 3, 0), (1, 1, 0)])
+    check(
+        run, types.float64, [(1, 40, 30), (40, 1, 30), (8, 8, 8), (50, 60, 1), (1, 3, 0), (1, 1, 0)]
+    )
     for m, n, k in ((9, 8, 8), (30, 40, 50), (3, 4, 0)):
         a, b, c = np.ones((m, k)), np.ones((k, n)), np.zeros((m, n))
         run(False, False, 1.0, a.ctypes.data, b.ctypes.data, 0.0, c.ctypes.data, m, n, k)

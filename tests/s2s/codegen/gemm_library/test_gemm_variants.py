@@ -75,9 +75,9 @@ def test_blas_is_called_as_it_is_specified() -> None:
     assert len(told) == 4 * len(sizes) and all(told)
 
 
-
-
-@pytest.mark.parametrize("whose, large", [("", "blocked"), ("builtin", "blocked"), ("blas", "blas")])
+@pytest.mark.parametrize(
+    "whose, large", [("", "blocked"), ("builtin", "blocked"), ("blas", "blas")]
+)
 def test_the_callback_is_told_the_way(whose, large) -> None:
     from s2s.codegen import llvm_passes
 

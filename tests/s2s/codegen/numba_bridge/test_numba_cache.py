@@ -75,9 +75,7 @@ def test_code_with_symbols_that_do_not_exist_is_not_loaded(folder, monkeypatch) 
     """LLVM would end the process."""
     cached(njit)(plus)(2.0)
     kept = numba_cache.store.fetch(folder / entries(folder)[0])
-    monkeypatch.setattr(
-        numba_cache.store, "fetch", lambda path: (["no_such_symbol"], kept[1])
-    )
+    monkeypatch.setattr(numba_cache.store, "fetch", lambda path: (["no_such_symbol"], kept[1]))
     cache = EntryCache(plus)
     assert cache.load_overload((types.float64,), cpu_target.target_context) is None
     monkeypatch.setattr(numba_cache.store, "fetch", lambda path: ([], b"not a pickle"))

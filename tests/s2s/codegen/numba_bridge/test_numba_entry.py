@@ -68,9 +68,7 @@ def test_the_short_function_hands_its_arguments_on() -> None:
     assert space[CALL]("x", "n") == ("first", "last") and seen == [(BODY, ("x", "n"))]
 
 
-@pytest.mark.parametrize(
-    "changes", [{"written": (0,)}, {"relations": (("==", (0, ()), (0, ())),)}]
-)
+@pytest.mark.parametrize("changes", [{"written": (0,)}, {"relations": (("==", (0, ()), (0, ())),)}])
 def test_arguments_are_checked_first(changes) -> None:
     space, seen = executed(entry(**changes))
     for call in (CALL, CALL_WHOLE):

@@ -60,7 +60,9 @@ def run() -> Any:
     given = {PARALLEL_FOR: ctypes.cast(callback, ctypes.c_void_p).value or 0}
     code = machine_code.jit_link.link(llvm_passes.object_code(final), (KERNEL,), given)[KERNEL]
     pointer, size = ctypes.c_void_p, ctypes.c_int64
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer, size, pointer, size, size)(code)
+    function = ctypes.CFUNCTYPE(
+        ctypes.c_int32, pointer, pointer, pointer, size, pointer, size, size
+    )(code)
 
     def call(x: Any, y: Any, n: int) -> None:
         error, result = ctypes.c_void_p(), ctypes.c_int64()

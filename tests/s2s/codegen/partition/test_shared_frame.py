@@ -64,7 +64,10 @@ def test_words_do_not_overlap() -> None:
 def test_arguments_come_first() -> None:
     frame, _ = framed()
     assert [*frame.given] == ["x", "a", "n", "z"]
-    assert max(w.position for ws in frame.given.values() for w in ws if isinstance(w, Word)) < frame.table
+    assert (
+        max(w.position for ws in frame.given.values() for w in ws if isinstance(w, Word))
+        < frame.table
+    )
     assert frame.given["x"][-1] is NULL and len(frame.given["a"]) == 1 + 2 + 2 + 1
     assert "n" not in frame.words or frame.words["n"] != frame.given["n"]  # it is bound again
 
