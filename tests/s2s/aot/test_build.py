@@ -28,7 +28,8 @@ def test_several_functions_and_signatures() -> None:
     "function, signature, error",
     [
         ({"a": double}, None, TypeError_), ({"a": (double,)}, None, TypeError_),
-        ({"a": (double, "float64")}, "float64", TypeError_), ({"a b": (double, "")}, None, ValueError_),
+        ({"a": (double, "float64")}, "float64", TypeError_),
+        ({"a b": (double, "")}, None, ValueError_),
         ({"int": (double, "float64")}, None, ValueError_), ({3: (double, "")}, None, ValueError_),
     ],
 )  # fmt: skip

@@ -26,8 +26,9 @@ def relax(u: Any, trips: int, *, n: Any = None, out: Any = None, workspace: Any 
     place = np.zeros(1) if out is None else out
     PARTS["out"] = place
     data = u if isinstance(u, int) else u.ctypes.data
-    return function(n, data, trips, place if isinstance(place, int) else place.ctypes.data,
-                    workspace if isinstance(workspace, int) else workspace.ctypes.data, size)  # fmt: skip
+    out_address = place if isinstance(place, int) else place.ctypes.data
+    block = workspace if isinstance(workspace, int) else workspace.ctypes.data
+    return function(n, data, trips, out_address, block, size)
 
 
 def test_a_call_writes_its_argument_and_its_output() -> None:

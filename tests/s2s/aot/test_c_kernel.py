@@ -114,7 +114,7 @@ def turns(x: Any, n: int) -> tuple[Any, Any]:
 
 
 def test_pools() -> None:
-    """However many iterations there are, the blocks are enough, and no two live arrays share one."""
+    """For any number of iterations the blocks are enough, and no two live arrays share one."""
     run = compiled(TURNS, kept=(-1, -1))
     x = np.arange(1.0, 10.0)
     for n in (0, 1, 2, 3, 50):

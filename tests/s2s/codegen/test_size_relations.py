@@ -92,7 +92,8 @@ def test_both_sides_of_an_inequality_count() -> None:
         Guard(kind, left, right)
         for kind in ("least", "below")
         for left, right in ((X0, X1 + 1), (X0 * 2, X1 * 3 + N), (X0, symbolic_dims.max0(N - 1)),
-                            (X0 + X1 * X1, N * N + 2), (X0 + 3, symbolic_dims.floordiv(N, Dim.of(2))))
+                            (X0 + X1 * X1, N * N + 2),
+                            (X0 + 3, symbolic_dims.floordiv(N, Dim.of(2))))
     ]  # fmt: skip
     agree(guards, SMALL)
 
@@ -102,7 +103,8 @@ def test_nothing_overflows() -> None:
     guards = [Guard(kind, p, q) for kind in ("equal", "differ", "least") for p in products
               for q in (X1, X1 + N, X0 * X1 * 2, symbolic_dims.max0(N + X0))]  # fmt: skip
     most = 2**63 - 1
-    values = [(0, 0, 2**32), (0, 2**32, 2**32), (2**62, 4, 0), (2**62, 2, -(2**63)), (most, 1, most),
+    values = [(0, 0, 2**32), (0, 2**32, 2**32), (2**62, 4, 0), (2**62, 2, -(2**63)),
+              (most, 1, most),
               (most, most, most), (1, most, -(2**63)), (0, 0, most), (0, 0, -(2**63)),
               (2**31, 2**33, 2**62)]  # fmt: skip
     for k in range(0, len(guards), 60):

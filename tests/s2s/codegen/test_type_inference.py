@@ -97,9 +97,11 @@ def test_arrays_of_one_name_may_be_read_only() -> None:
     "body",
     [
         "y = 1\n    y = 2.0", "y = x\n    y = 1.0", "y = x\n    y = np.empty((n, n), np.float64)",
-        "y = x[1.0]", "y = unknown", "x[0].imag", "y = x and n", "y = n[0]", "y = 9223372036854775808",
+        "y = x[1.0]", "y = unknown", "x[0].imag", "y = x and n", "y = n[0]",
+        "y = 9223372036854775808",
         "y = None", "y = x[n][n]", "del x", "y = [1]", "y = x.size", "import os", "y = n and n",
-        "for i in range(n):\n        pass\n    i = 2.0", "y = x.T", "z = np.empty((n,), np.float16)",
+        "for i in range(n):\n        pass\n    i = 2.0", "y = x.T",
+        "z = np.empty((n,), np.float16)",
     ],
 )  # fmt: skip
 def test_what_is_left_to_numba(body) -> None:

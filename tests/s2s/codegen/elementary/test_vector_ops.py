@@ -43,7 +43,8 @@ def test_quotients_and_roots_have_twice_the_precision(bits) -> None:
     def divided(part: str):
         return scalar(
             lambda kit, x, y: getattr(
-                kit.quotient(Pair(x, kit.number(0.0)), Pair(y, kit.number(0.0))), part), bits, 2)  # fmt: skip
+                kit.quotient(Pair(x, kit.number(0.0)), Pair(y, kit.number(0.0))), part
+            ), bits, 2)  # fmt: skip
 
     def root(part: str):
         return scalar(lambda kit, x: getattr(kit.pair_root(Pair(x, kit.number(0.0))), part), bits)

@@ -53,7 +53,7 @@ def storer(partial: bool) -> Any:
               fresh: Any) -> None:  # fmt: skip
         made = tiles(builder)
         sums = [
-            [ir.Constant(made.vector, [float(100 * i + v * made.lanes + k) for k in range(made.lanes)])
+            [ir.Constant(made.vector, [100.0 * i + v * made.lanes + k for k in range(made.lanes)])
              for v in range(2)] for i in range(3)
         ]  # fmt: skip
         if partial:

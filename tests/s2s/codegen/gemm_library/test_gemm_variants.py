@@ -85,7 +85,7 @@ def test_the_callback_is_told_the_way(whose, large) -> None:
     gemm_variants.chooser(module, "chooser", types.float64, whose)
     parsed = llvm_passes.parsed(str(module))
     library = jit_link.link(llvm_passes.object_code(parsed), ("chooser", TABLE), {})
-    kinds = [k for k in gemm_call.type_of(types.float64).args]
+    kinds = gemm_call.type_of(types.float64).args
     from tests.s2s.codegen.machine_code import ctype_of
 
     run = ctypes.CFUNCTYPE(None, *map(ctype_of, kinds))(library["chooser"])

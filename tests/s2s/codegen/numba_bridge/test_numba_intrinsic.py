@@ -109,7 +109,7 @@ def test_what_is_no_table_is_refused(tabled) -> None:
     others = [
         np.zeros(0, np.int64), np.zeros(len(good), np.int64), good.copy(), good[:-1], good[1:],
         np.concatenate([good, good]), np.full(len(good), own),
-        array_table.writer([describe(np.zeros(3)), describe(np.zeros((3, 1)))])([x, np.ones((4, 1))]),
+        array_table.writer([specs[0], describe(np.zeros((3, 1)))])([x, np.ones((4, 1))]),
     ]  # fmt: skip
     for other in others:
         with pytest.raises(Misfit):
