@@ -36,7 +36,7 @@ def ctype_of(kind: Any) -> Any:
     return next(made for known, made in _SCALARS if known == kind)
 
 
-def linked(module: Any, **given: int) -> Callable[..., Any]:
+def linked(module: Any, **given: Any) -> Callable[..., Any]:
     """Verifies and compiles a module.  Returns the function that gives a Python function for a name
     and LLVM types (result, parameters…).  Undefined symbols are in `given` or in the process."""
     text = module if isinstance(module, str) else str(module)
@@ -53,12 +53,12 @@ def linked(module: Any, **given: int) -> Callable[..., Any]:
     return function
 
 
-def emitted(result: Any, kinds: list[Any], write: Callable[..., Any], **given: int) -> Any:
+def emitted(result: Any, kinds: list[Any], write: Callable[..., Any], **given: Any) -> Any:
     """A function of parameters of the LLVM types `kinds`.  Its code is what `write(builder,
     *parameters)` emits; it returns the value that `write` returns, if any."""
     module = ir.Module("test")
     made = ir.Function(module, ir.FunctionType(result, kinds), "tested")
-    builder = ir.IRBuilder(made.append_basic_block())
+    builder: Any = ir.IRBuilder(made.append_basic_block())
     value = write(builder, *made.args)
     if not builder.block.is_terminated:
         builder.ret_void() if value is None else builder.ret(value)

@@ -47,7 +47,7 @@ def test_flags_are_set_where_there_are_none() -> None:
     kind = ir.FunctionType(DOUBLE, [DOUBLE, DOUBLE])
     other = ir.Function(module, kind, "other")
     made = ir.Function(module, kind, "f")
-    builder = ir.IRBuilder(made.append_basic_block())
+    builder: Any = ir.IRBuilder(made.append_basic_block())
     x, y = made.args
     one = builder.fadd(x, y)
     two = builder.fmul(one, y, flags=("contract",))
@@ -66,7 +66,7 @@ def test_roots_in_single_precision_are_not_estimated() -> None:
     """1 / sqrt(0) is infinite, and 1 / sqrt(inf) is 0; an estimate with a Newton step is nan."""
     module = ir.Module()
     made = ir.Function(module, ir.FunctionType(FLOAT, [FLOAT]), "f")
-    builder = ir.IRBuilder(made.append_basic_block())
+    builder: Any = ir.IRBuilder(made.append_basic_block())
     root = builder.call(module.declare_intrinsic("llvm.sqrt", [FLOAT]), [made.args[0]])
     builder.ret(builder.fdiv(ir.Constant(FLOAT, 1.0), root))
     llvm_passes.mark(module, FASTMATH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,12 @@ value = 7
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     name = f"s2s_lazy_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(TEXT)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("builtins.s2s_loaded", 0, raising=False)
-    yield name  # type: ignore[misc]
+    yield name
     sys.modules.pop(name, None)
 
 
