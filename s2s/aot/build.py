@@ -130,7 +130,9 @@ class _Build:
         self.machine = target.find(triple, cpu)
         self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
-        large = external.emit_cblas_gemm if self.libraries else gemm_dispatch.builtin(vectors)
+        large = gemm_dispatch.builtin(vectors)
+        if self.libraries:
+            large = external.cblas_gemm(large)
         self.products = gemm_call.Library(vectors, gemm_dispatch.dispatching(large))
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:

@@ -275,8 +275,7 @@ class Body(machine.Body):
         """Emit `kernels.reserve`: a larger array from the workspace heap, with the elements
         copied."""
         builder = self.builder
-        capacity = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
-        new = self._from_heap(old.type, [capacity])
+        new = self._from_heap(old.type, [self.capacity(used, more)])
         item = INT(old.type.dtype.bytes)
         cgutils.raw_memcpy(builder, new.data, old.data, used, item)
         return new

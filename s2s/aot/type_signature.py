@@ -94,7 +94,7 @@ class _Reader:
         return array
 
     def _axis(self, text: str, whole: str) -> str | int:
-        if text.isdigit():
+        if text.isascii() and text.isdigit():
             return int(text)
         if not _NAME.fullmatch(text):
             raise _invalid_type(whole)

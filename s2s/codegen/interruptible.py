@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+MAX_WAIT = 0.2  # seconds
+
 
 def interruptible(work: Callable[[], T]) -> T:
     """Return or raise what `work` does.  `work` may outlive this call, so it must hold references
@@ -34,7 +36,9 @@ def interruptible(work: Callable[[], T]) -> T:
             done.release()
 
     threading.Thread(target=call, name="s2s-llvm").start()
-    done.acquire()
+    # A signal that arrives just before a wait begins is handled when the wait ends.
+    while not done.acquire(timeout=MAX_WAIT):
+        pass
     result, error = outcome[0]
     if error is not None:
         raise error

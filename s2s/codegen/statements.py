@@ -193,20 +193,27 @@ class Body(Expressions):
         """Replace a buffer by a longer one if its capacity is exceeded."""
         old: Buffer = self.expr(value.args[0])
         used, more = (self.integer(a) for a in value.args[1:])
-        enough = self.builder.icmp_signed("<=", self.builder.add(used, more), old.sizes[0])
+        enough = self.builder.icmp_signed("<=", more, self.builder.sub(old.sizes[0], used))
         with self.builder.if_then(self.builder.not_(enough), likely=False):
             self.assign_array(name, self.longer(name, value, old, used, more), fresh=True)
 
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
         """A new buffer with capacity for `more` elements, the used part of the old one copied."""
         builder, kind = self.builder, old.type
-        twice = builder.shl(builder.add(used, more), INT(1))
-        made = self.new_array(name, kind, [builder.add(twice, INT(8))])
+        made = self.new_array(name, kind, [self.capacity(used, more)])
         size = builder.mul(used, INT(kind.dtype.bytes))
         copy = builder.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, INT])
         target, source = (builder.bitcast(b.data, POINTER) for b in (made, old))
         builder.call(copy, [target, source, size, ir.IntType(1)(0)])
         return made
+
+    def capacity(self, used: Any, more: Any) -> Any:
+        """The capacity of a longer buffer.  Where it would overflow, a size that cannot be
+        allocated."""
+        builder = self.builder
+        twice = builder.shl(builder.add(used, more), INT(1))
+        fits = builder.icmp_signed("<=", more, INT(kernels.MAX_CAPACITY))
+        return builder.select(fits, builder.add(twice, INT(8)), INT(kernels.MOST))
 
     def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
         """Allocate the array of a variable."""

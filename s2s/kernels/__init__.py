@@ -70,10 +70,16 @@ def lent(a: Any) -> Any:
     return a
 
 
+# No memory has room for so many elements.  Below it, sums and twice of capacities do not overflow.
+MAX_CAPACITY = 1 << 60
+
+
 def reserve(buffer: Any, used: int, more: int) -> Any:
     """A buffer with the first `used` elements and capacity for `more`."""
-    if used + more <= buffer.shape[0]:
+    if more <= buffer.shape[0] - used:
         return buffer
+    if more > MAX_CAPACITY:
+        raise MemoryError("Allocation failed (probably too large).")
     longer = np.empty(2 * (used + more) + 8, buffer.dtype)
     for i in range(used):
         longer[i] = buffer[i]

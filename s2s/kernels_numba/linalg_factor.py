@@ -148,8 +148,9 @@ def _norm(a):  # type: ignore[no-untyped-def]
         total = 0.0
         for i in range(a.shape[0]):
             total += abs(a[i, j])
-        if not total <= norm:
-            norm = total
+        if total != total:
+            return total
+        norm = max(norm, total)
     return norm
 
 

@@ -188,10 +188,19 @@ def _lu_pivots(a, out):  # type: ignore[no-untyped-def]
 
 @_routine
 def _pivot_order(pivots, out):  # type: ignore[no-untyped-def]
-    for i in range(out.shape[0]):
+    """The pivots may come from the user.  If one of them is out of range, all of the result is: the
+    check of indices raises the error."""
+    n = out.shape[0]
+    for i in range(n):
         out[i] = i
-    for i in range(out.shape[0]):
+    for i in range(n):
         other = pivots[i]
+        if other < 0:
+            other += n
+        if not 0 <= other < n:
+            for k in range(n):
+                out[k] = n
+            return
         out[i], out[other] = out[other], out[i]
 
 

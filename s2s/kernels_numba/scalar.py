@@ -297,10 +297,12 @@ def _sinc(x):  # type: ignore[no-untyped-def]
 
 @overload(kernels.heaviside, jit_options=_OPTIONS)
 def _heaviside(x, at_zero):  # type: ignore[no-untyped-def]
+    number = np.float32 if x == at_zero == types.float32 else np.float64
+
     def heaviside(x, at_zero):  # type: ignore[no-untyped-def]
         if x != x:
-            return x
-        return x * 0 if x < 0 else (x * 0 + 1 if x > 0 else at_zero)
+            return number(x)
+        return number(0) if x < 0 else (number(1) if x > 0 else number(at_zero))
 
     return heaviside
 

@@ -116,7 +116,8 @@ class Bands(Tiles):
 
     def _partial_tiles(self, height: int) -> Any:
         """The function edges(depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha,
-        fresh) for partial tiles: fewer columns or fewer rows than a tile has."""
+        fresh) for partial tiles: fewer columns or fewer rows than a tile has.  `rows` is less than
+        the height of a tile, or a multiple of it."""
         p, n = self.pointer, self.number
         kinds = [INT, p, INT, INT, p, INT, p, INT, INT, INT, n, BOOL]
         made = self._declare(f"edges.{height}", kinds)

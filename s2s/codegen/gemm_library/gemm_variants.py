@@ -133,11 +133,18 @@ def _blas(builder: Any, dtype: Any, args: Any) -> None:
         builder.store(number, place)
         places.append(builder.bitcast(place, POINTER))
     a, b, c = (builder.bitcast(p, POINTER) for p in (a, b, c))
-    b_width = builder.select(swap_b, k, n)
-    a_width = builder.select(swap_a, m, k)
+    b_width = leading_dimension(builder, builder.select(swap_b, k, n))
+    a_width = leading_dimension(builder, builder.select(swap_a, m, k))
     kind = CHAR(ord("s" if dtype == types.float32 else "d"))
     builder.call(
         blas,
         [kind, letter[swap_b], letter[swap_a], n, m, k,
-         places[0], b, b_width, a, a_width, places[1], c, n],
+         places[0], b, b_width, a, a_width, places[1], c, leading_dimension(builder, n)],
     )  # fmt: skip
+
+
+def leading_dimension(builder: Any, width: Any) -> Any:
+    """The width of a matrix as BLAS takes it: at least 1, or BLAS does nothing at all, not even
+    multiply c by beta."""
+    empty = builder.icmp_signed("<", width, INT(1))
+    return builder.select(empty, INT(1), width)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import ctypes
+import functools
 import shutil
 import subprocess
+import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +17,8 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s import aot, kernels
+from s2s.codegen.type_inference import Types
 from s2s.layers import Dense, initializers
 from s2s.losses import SparseCategoricalCrossentropy
 from s2s.models import Sequential
@@ -118,3 +126,63 @@ def compile_c(source: str, folder: Path, *options: str, compiler: str = "cc") ->
     file.write_text(source)
     run(compiler, "-Wall", "-Werror", "-o", program, file, *options)
     return program
+
+
+class Counter:
+    """State that a library keeps: a number, an array and a random generator."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = np.zeros(3, np.float32)
+        self.rng = np.random.default_rng(3)
+
+    def step(self, x):
+        self.count += 1
+        self.last[...] = x
+        noise = self.rng.random()
+        if x[0] > 5.0:
+            raise ValueError("too large")
+        return np.sum(self.last * x) + noise
+
+
+def relaxed(u, n):
+    """Writes its argument, and fails after that for negative numbers."""
+    for _ in range(n):
+        u[1:-1] = 0.5 * (u[:-2] + u[2:])
+    if u[0] < 0.0:
+        raise ValueError("negative")
+    return u.sum()
+
+
+@functools.cache
+def small_library() -> Any:
+    """A library of several functions, built once in a process."""
+    wanted = {
+        "step": (s2s.function(Counter().step), "float64[3]"),
+        "relaxed": (s2s.function(relaxed), "float64[n], int64"),
+        "mixed": (s2s.value_and_grad(mixed, wrt=("W", "b")), MIXED),
+        "growing": (s2s.value_and_grad(growing), "float64[n]"),
+    }
+    return aot.build(wanted, out=Path(tempfile.mkdtemp()) / "parts")
+
+
+def c_function(name: str, *kinds: Any, result: Any = ctypes.c_int32) -> Any:
+    """A function of the small library, as C sees it."""
+    function = ctypes.CDLL(str(small_library().files["so"]))[name]
+    function.argtypes, function.restype = kinds, result
+    return function
+
+
+def aligned(size: int, fill: int = 0) -> np.ndarray[Any, Any]:
+    """Bytes that begin at a multiple of 64, with 64 more behind them that stay as they are."""
+    raw = np.full(size + 128, fill, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size + 64]
+
+
+def lowered_function(text: str, *kinds: Any) -> tuple[ast.FunctionDef, Types]:
+    """A function of lowered source, and its inferred types."""
+    (function,) = ast.parse(textwrap.dedent(text)).body
+    assert isinstance(function, ast.FunctionDef)
+    space: dict[str, Any] = {"np": np, "rt": kernels, "__builtins__": vars(builtins)}
+    return function, Types(function, space, kinds)

@@ -1,0 +1,74 @@
+"""Offsets of fields: what the interpreter and NumPy have, read at these addresses."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from s2s.backends.native import object_layout
+from s2s.backends.native.object_layout import (
+    DATA,
+    DESCR,
+    DIMS,
+    FLAGS,
+    NDIM,
+    STRIDES,
+    TYPE,
+    VALUE,
+    is_layout_known,
+)
+
+
+def word(thing: object, offset: int) -> int:
+    return ctypes.c_uint64.from_address(id(thing) + offset).value
+
+
+def test_the_layout_is_that_of_this_interpreter() -> None:
+    assert is_layout_known() == (sys.implementation.name == "cpython" and sys.maxsize == 2**63 - 1
+                                 and getattr(sys, "_is_gil_enabled", lambda: True)())  # fmt: skip
+
+
+@pytest.mark.skipif(not is_layout_known(), reason="objects are laid out in another way")
+def test_fields_of_arrays() -> None:
+    for array in (
+        np.zeros((3, 5), np.float32)[:, ::2],
+        np.zeros((2, 3, 4)).T,
+        np.zeros(7, np.int8),
+    ):
+        assert word(array, TYPE) == id(type(array)) and word(array, DATA) == array.ctypes.data
+        assert word(array, NDIM) & 0xFFFFFFFF == array.ndim
+        for offset, expected in ((DIMS, array.shape), (STRIDES, array.strides)):
+            words = (ctypes.c_int64 * array.ndim).from_address(word(array, offset))
+            assert tuple(words) == expected
+        assert word(array, DESCR) == id(array.dtype)
+        flags = word(array, FLAGS)
+        assert bool(flags & 1) == array.flags.c_contiguous
+        assert bool(flags & 0x100) == array.flags.aligned
+        assert bool(flags & 0x400) == array.flags.writeable
+
+
+@pytest.mark.skipif(not is_layout_known(), reason="objects are laid out in another way")
+def test_values_of_scalars() -> None:
+    for value in (1.25, np.float64(-2.5)):
+        assert ctypes.c_double.from_address(id(value) + VALUE).value == value
+    for name in ("int8", "uint16", "int32", "uint64", "float32"):
+        value = np.dtype(name).type(77)
+        kind = np.ctypeslib.as_ctypes_type(np.dtype(name))
+        assert kind.from_address(id(value) + VALUE).value == 77
+
+
+def test_other_interpreters_are_not_entered(monkeypatch) -> None:
+    inner = is_layout_known.__wrapped__
+    with monkeypatch.context() as patch:
+        patch.setattr(object_layout.sys, "implementation", SimpleNamespace(name="pypy"))
+        assert not inner()
+    with monkeypatch.context() as patch:
+        patch.setattr(object_layout.sys, "_is_gil_enabled", lambda: False, raising=False)
+        assert not inner()
+    with monkeypatch.context() as patch:
+        patch.setattr(object_layout, "DESCR", 48)
+        assert not inner()
