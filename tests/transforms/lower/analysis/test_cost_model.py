@@ -75,7 +75,14 @@ def test_inner_loops():
 
 def test_bounds_that_vary_count_as_in_the_middle():
     body = ir(
-        "for i in range(n):\n    last = i + 1\n    for j in range(i, last):\n        y[j] = 0.0\n    for j in range(i):\n        y[j] = 0.0"
+        """
+        for i in range(n):
+            last = i + 1
+            for j in range(i, last):
+                y[j] = 0.0
+            for j in range(i):
+                y[j] = 0.0
+        """
     )
     triangle = work(loops_of(body)[0], L.Name("n"))
     assert value(triangle, n=100) == 100 * (1 + 1 + 50)

@@ -143,7 +143,8 @@ def test_small_buffers(size, small):
 @pytest.mark.parametrize(
     ("body", "options", "reason"),
     [
-        ("y[i] = x[i]", {"header": "for i in range(0, n, k):"}, "its step is known only when it runs"),
+        ("y[i] = x[i]", {"header": "for i in range(0, n, k):"},
+         "its step is known only when it runs"),
         ("if x[i] > s:\n    break", {}, "it may end early"),
         ("y[i] = x[i]", {"after": {"i"}}, "its index is needed after it"),
         ("n = k", {}, "its index is needed after it"),  # which its bounds read

@@ -84,6 +84,14 @@ def test_expensive_calls():
 
 def test_the_loops_of_a_nest():
     body = ir(
-        "for i in range(n):\n    s = i\n    for j in range(n):\n        for k in range(n):\n            t = k\n    for l in range(n):\n        t = l"
+        """
+        for i in range(n):
+            s = i
+            for j in range(n):
+                for k in range(n):
+                    t = k
+            for m in range(n):
+                t = m
+        """
     )
     assert nested(loops_of(body)[0]) == loops_of(body)[:3]
