@@ -50,3 +50,28 @@ def run(body: list[L.Stmt], **arguments: Any) -> dict[str, Any]:
 def loops_of(body: list[L.Stmt]) -> list[L.Loop]:
     """All loops, in the order of the text."""
     return [s for s in L.walk(body) if isinstance(s, L.Loop)]
+
+
+def routine_text(body: list[L.Stmt]) -> str:
+    """The printed form of statements as in a routine, indented, without a final `return`."""
+    lines = write([L.Routine("f", [], [*body, L.Return(())])]).split("def f():\n")[-1].splitlines()
+    while lines and lines[-1].startswith("    return "):
+        lines.pop()
+    return "\n".join(lines)
+
+
+def at(buffer: str, *index: L.Expr, dtype: str = "float64") -> L.Load:
+    """One element."""
+    return L.Load(buffer, index, dtype)
+
+
+def loop(
+    *body: L.Stmt,
+    var: str = "i",
+    start: L.Expr = L.ZERO,
+    stop: L.Expr = L.Name("n"),  # noqa: B008
+    step: int = 1,
+    parallel: bool = False,
+) -> L.Loop:
+    """for i in range(n)"""
+    return L.Loop(var, start, stop, L.lit(step), list(body), parallel)

@@ -10,8 +10,8 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.in_range import eliminate_in_range_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F, INT = "float64", "int64"
@@ -40,12 +40,7 @@ def loop(*body, start: L.Expr = L.ONE, stop: L.Expr = N, step=1):
 def within(*body, params=("x", "s", "n", "m", "j")):
     out = copy.deepcopy(list(body))
     eliminate_in_range_checks(out, params)
-    return text(out)
-
-
-def text(body):
-    lines = write([L.Routine("f", ["x", "s", "n", "m", "j"], [*body, L.Return((S,))])], "")
-    return lines.split("def f(x, s, n, m, j):\n")[-1].replace("    return (s,)\n", "").rstrip()
+    return routine_text(out)
 
 
 def test_a_number_without_one_of_its_bits():

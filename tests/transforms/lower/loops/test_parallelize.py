@@ -18,22 +18,15 @@ from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops import parallelize
 from s2s.transforms.lower.loops.parallelize import Parallelizer
 from s2s.transforms.lower.ops.scalar_ops import larger
+from tests.transforms.lower.loop_ir_text import at, loop
 
 F = "float64"
 i, j, n = L.Name("i"), L.Name("j"), L.Name("n")
 s, t = L.Name("s", F), L.Name("t", F)
 
 
-def at(buffer: str, *index: L.Expr) -> L.Load:
-    return L.Load(buffer, index, F)
-
-
 def plus(a: L.Expr, b: L.Expr) -> L.Expr:
     return L.Bin("+", a, b, a.dtype)
-
-
-def loop(*body: L.Stmt, step: int = 1) -> L.Loop:
-    return L.Loop("i", L.ZERO, n, L.lit(step), list(body))
 
 
 def found(of: L.Loop, after: tuple[str, ...] = (), share: str = "", escaping: str = "") -> Any:

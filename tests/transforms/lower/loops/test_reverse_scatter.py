@@ -10,6 +10,7 @@ import pytest
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.reverse_scatter import reverse_scatter_loops
+from tests.transforms.lower.loop_ir_text import loop
 
 I, J, N, LAST = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("last")  # noqa: E741
 MADE = L.Let("last", L.sub(N, L.ONE))
@@ -21,10 +22,6 @@ def back(i=I, last=LAST):
 
 def load(buffer, *index):
     return L.Load(buffer, index, "float64")
-
-
-def loop(*body, var="i", stop=N):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
 def turned(*body, may_alias=lambda a, b: a == b):

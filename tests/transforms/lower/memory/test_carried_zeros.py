@@ -12,6 +12,7 @@ from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import loop
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -26,10 +27,6 @@ def at(buffer, index=I, dtype=F):
 
 def put(buffer, expr, index=I, add=False):
     return L.Store(buffer, (index,), expr, add)
-
-
-def loop(*body, stop=N, var="i"):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
 def rounds(*body, start=L.ZERO):

@@ -10,6 +10,7 @@ import pytest
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.memory.hoist_fills import hoist_fills
+from tests.transforms.lower.loop_ir_text import loop
 
 F = "float64"
 I, J, K, N = (L.Name(name) for name in "ijkn")  # noqa: E741
@@ -20,10 +21,6 @@ MADE = L.Alloc("t", F, (L.add(N, L.lit(2)),))
 
 def put(expr, index, buffer="t", add=False):
     return L.Store(buffer, (index,), expr, add)
-
-
-def loop(*body, var="i", stop=N, parallel=False):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body), parallel)
 
 
 def rounds(*body, **options):

@@ -13,9 +13,9 @@ from s2s.transforms.lower.analysis.liveness import names_in
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -54,12 +54,7 @@ def shortened(body, may_alias=lambda a, b: a == b):
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0),) for n in "xyab"}
     arrays = Parameters(dict.fromkeys("xyab", F), sizes, frozenset(), set())
     skip_zero_updates(new, [*"xyabn"], arrays, may_alias, Emitter({*"xyabgtucni"}))
-    return text(new)
-
-
-def text(body):
-    lines = write([L.Routine("f", [*"xyabn"], body)], "")
-    return lines.split("def f(x, y, a, b, n):\n")[-1].replace("    return ()\n", "").rstrip()
+    return routine_text(new)
 
 
 def test_where_it_begins_and_ends():
