@@ -38,7 +38,7 @@ def dedented(source: str) -> str:
     return textwrap.dedent(source).strip("\n")
 
 
-def run(body: list[L.Stmt], **arguments: Any) -> dict[str, Any]:
+def run_body(body: list[L.Stmt], **arguments: Any) -> dict[str, Any]:
     """The values of all names after a body has run under CPython, with copies of the arguments."""
     module = write([L.Routine("f", [*arguments], body)])
     space: dict[str, Any] = {}

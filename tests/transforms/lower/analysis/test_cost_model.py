@@ -6,11 +6,11 @@ import pytest
 
 from s2s.transforms.lower.analysis.cost_model import CALL_COST, DEFAULT_TRIP_COUNT, trips, work
 from s2s.transforms.lower.loop_ir import nodes as L
-from tests.transforms.lower.loop_ir_text import ir, loops_of, run
+from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
 
 def value(e: L.Expr, **names: int) -> int:
-    return run([L.Let("value_", e)], **names)["value_"]
+    return run_body([L.Let("value_", e)], **names)["value_"]
 
 
 def cost(body: str, dtype: str = "float64") -> int:

@@ -16,7 +16,7 @@ from s2s.transforms.lower.analysis.dependence import (
     reversible_loops,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
-from tests.transforms.lower.loop_ir_text import ir, loops_of, run
+from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
 F = {"s": "float64", "t": "float64"}
 
@@ -78,7 +78,9 @@ def test_independent_iterations_run_in_any_order(body):
     x = np.random.default_rng(0).normal(size=16)
     y = np.random.default_rng(1).normal(size=(16,) * rank)
     results = [
-        run([s for i in order for s in (L.Let("i", L.lit(i)), *loop.body)], x=x, y=y, n=n, k=2)["y"]
+        run_body(
+            [s for i in order for s in (L.Let("i", L.lit(i)), *loop.body)], x=x, y=y, n=n, k=2
+        )["y"]
         for order in itertools.permutations(range(n))
     ]
     for got in results[1:]:

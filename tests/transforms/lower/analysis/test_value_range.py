@@ -6,7 +6,7 @@ import pytest
 
 from s2s.transforms.lower.analysis.value_range import MAX_DEFINITION_NODES, ValueRanges
 from s2s.transforms.lower.loop_ir import nodes as L
-from tests.transforms.lower.loop_ir_text import expr, ir, run
+from tests.transforms.lower.loop_ir_text import expr, ir, run_body
 
 END = 6
 
@@ -64,7 +64,9 @@ def test_natural_expressions(source):
     known, e = in_loop(f"range({END})"), expr(source)
     assert known.is_natural(e)
     if not isinstance(e, L.Size):
-        values = [run([L.Let("v", e)], j=j, k=k)["v"] for j in range(END) for k in range(-9, 9)]
+        values = [
+            run_body([L.Let("v", e)], j=j, k=k)["v"] for j in range(END) for k in range(-9, 9)
+        ]
         assert min(values) >= 0
         most = known.most(e)
         assert most is None or max(values) <= most

@@ -9,7 +9,7 @@ from s2s.transforms.ir.symbolic_dims import Dim
 from s2s.transforms.lower.build.affine_array import Affine, affine, element, integers
 from s2s.transforms.lower.build.lazy_array import Emitter, Value, buffer_value
 from s2s.transforms.lower.loop_ir import nodes as L
-from tests.transforms.lower.loop_ir_text import expr, run
+from tests.transforms.lower.loop_ir_text import expr, run_body
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 
@@ -45,7 +45,7 @@ def test_elements(source):
     for i in range(3):
         for j in range(2):
             again = found.at((L.lit(i), L.lit(j)))
-            got = run([L.Let("v", again), L.Let("w", e)], i=i, j=j, k=5)
+            got = run_body([L.Let("v", again), L.Let("w", e)], i=i, j=j, k=5)
             assert got["v"] == got["w"]
 
 

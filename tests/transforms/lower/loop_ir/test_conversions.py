@@ -7,7 +7,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.conversions import cast, fit, kind
-from tests.transforms.lower.loop_ir_text import run, text
+from tests.transforms.lower.loop_ir_text import run_body, text
 
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64", "complex64")
 EDGES = {
@@ -29,7 +29,7 @@ def test_values(of, to):
     for value in EDGES[kind(of)]:
         x = np.asarray(value, of)[()]
         want = np.asarray(x).astype(to)[()]
-        got = run([L.Let("y", cast(L.Name("x", of), to))], x=x)["y"]
+        got = run_body([L.Let("y", cast(L.Name("x", of), to))], x=x)["y"]
         assert got == want
         literal = cast(L.Lit(x.item(), of), to)
         assert isinstance(literal, L.Lit) and literal.dtype == to and literal.value == want
@@ -66,7 +66,7 @@ def test_a_boolean_goes_straight_to_its_last_dtype():
     "x", [0.0, 1.5, 2.0**53, 2.0**62, 2.0**63, 2.0**63 + 2.0**12, 2.0**64 - 2.0**11]
 )
 def test_floats_beyond_int64_become_uint64(x):
-    got = run([L.Let("y", cast(L.Name("x", "float64"), "uint64"))], x=np.float64(x))["y"]
+    got = run_body([L.Let("y", cast(L.Name("x", "float64"), "uint64"))], x=np.float64(x))["y"]
     assert got.dtype == np.uint64 and int(got) == int(x)
 
 
@@ -74,7 +74,7 @@ def test_floats_beyond_int64_become_uint64(x):
 def test_what_is_no_integer_does_not_raise(x):
     """Python's int() raises; NumPy's astype gives some integer."""
     with np.errstate(all="ignore"):
-        got = run([L.Let("y", cast(L.Name("x", "float64"), "int64"))], x=np.float64(x))["y"]
+        got = run_body([L.Let("y", cast(L.Name("x", "float64"), "int64"))], x=np.float64(x))["y"]
     assert isinstance(got, (int, np.integer))
     literal = cast(L.Lit(x, "float64"), "int64")
     assert isinstance(literal, L.Lit) and isinstance(literal.value, int)

@@ -10,7 +10,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import HEADER, expr, tuple_, typed, write
-from tests.transforms.lower.loop_ir_text import dedented, run, text
+from tests.transforms.lower.loop_ir_text import dedented, run_body, text
 
 A, B, C = (L.Name(name) for name in "abc")
 ARITHMETIC = ("+", "-", "*", "//", "%", "&", "|", "^")
@@ -82,7 +82,7 @@ def test_literals(value, dtype, inside, alone):
     e = L.Lit(value, dtype)
     assert (expr(e), typed(e)) == (inside, alone)
     if dtype != "bool":
-        got = run([L.Let("v", e)])["v"]
+        got = run_body([L.Let("v", e)])["v"]
         assert got.dtype == dtype
         np.testing.assert_array_equal(got, np.asarray(value, dtype))
         assert np.signbit(got.real) == np.signbit(np.asarray(value).real)
@@ -94,7 +94,7 @@ def test_two_literals_are_not_folded_by_python():
     e = L.Bin("/", one, zero, "float64")
     assert expr(e) == "np.float64(1.0) / np.float64(0.0)"
     with np.errstate(all="ignore"):
-        assert run([L.Let("v", e)])["v"] == np.inf
+        assert run_body([L.Let("v", e)])["v"] == np.inf
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint64"])
@@ -105,7 +105,7 @@ def test_narrow_integers_wrap_around(dtype):
     assert expr(e) == f"np.{dtype}(x + np.{dtype}(1))"
     assert expr(L.Cast(e, dtype)) == expr(e)
     with np.errstate(all="ignore"):
-        assert run([L.Let("v", e)], x=np.array(most, dtype)[()])["v"] == np.iinfo(dtype).min
+        assert run_body([L.Let("v", e)], x=np.array(most, dtype)[()])["v"] == np.iinfo(dtype).min
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loops.reverse_from_one import count_from_stop
-from tests.transforms.lower.loop_ir_text import dedented, ir, run, text
+from tests.transforms.lower.loop_ir_text import dedented, ir, run_body, text
 
 LEAST, MOST = -(2**63), 2**63 - 1
 
@@ -74,12 +74,12 @@ def test_the_indices_are_those_of_the_forward_loop_reversed(a, b, step):
     count_from_stop(after, {"i": step}, Emitter({*"iab"}).new_name)
     (loop,) = after
     assert isinstance(loop, L.Loop)
-    ends = run([L.Let("start", loop.start), L.Let("stop", loop.stop)], a=a, b=b)
+    ends = run_body([L.Let("start", loop.start), L.Let("stop", loop.stop)], a=a, b=b)
     assert all(LEAST <= ends[end] <= MOST for end in ("start", "stop"))
     (index, *_) = loop.body
     assert isinstance(index, L.Let) and index.name == "i"
     got = [
-        run([L.Let(loop.var, L.lit(k)), index])["i"]
+        run_body([L.Let(loop.var, L.lit(k)), index])["i"]
         for k in range(ends["start"], ends["stop"], -step)
     ]
     assert got == [*range(a, b, step)][::-1]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.split_interior import split_interior
+from tests.transforms.lower.loop_ir_text import run_body
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -59,11 +59,8 @@ def run(body, *sizes):
         "y": rng.random(shape),
         "t": rng.random(tuple(n + 6 for n in sizes)),
     }
-    routine = L.Routine("f", [*arrays, "n", "m"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), *sizes, *([0] if len(sizes) == 1 else []))
-    return arrays
+    found = run_body(body, **arrays, **dict(zip("nm", (*sizes, 0))))
+    return {name: found[name] for name in arrays}
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])

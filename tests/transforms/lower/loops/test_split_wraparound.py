@@ -11,6 +11,7 @@ import pytest
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.split_wraparound import split_wraparound
+from tests.transforms.lower.loop_ir_text import run_body
 
 J, N, M = L.Name("j"), L.Name("n"), L.Name("m")
 
@@ -38,11 +39,7 @@ def cut(*body):
 
 
 def run(block, n, m=2):
-    space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "n", "m"], [*block, L.Return(())])], ""), space)
-    x, y = np.arange(10.0), np.zeros(10)
-    space["f"](x, y, n, m)
-    return y
+    return run_body(block, x=np.arange(10.0), y=np.zeros(10), n=n, m=m)["y"]
 
 
 def same(*body: L.Stmt, sizes: Iterable[int] = range(7)) -> list[L.Stmt]:

@@ -10,10 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.unroll_and_jam import unroll_and_jam
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import at, routine_text
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -57,12 +56,10 @@ def abreast(*body, may_alias=lambda a, b: a == b, escaping=(), dtype=F, result: 
 
 
 def run(body, n, m):
-    space: dict = {}
-    exec(write([L.Routine("f", PARAMS, [*body, L.Return((S,))])], ""), space)
     rng = np.random.default_rng(0)
-    arrays = [rng.normal(size=(14, 14)) for _ in "xyz"]
-    (s,) = space["f"](*arrays, 1.5, n, m)
-    return [*arrays, s]
+    arrays = {name: rng.normal(size=(14, 14)) for name in "xyz"}
+    found = run_body(body, **arrays, s=1.5, n=n, m=m)
+    return [found[name] for name in "xyzs"]
 
 
 def test_four_rounds_at_once():

@@ -15,7 +15,7 @@ from s2s.transforms.lower.loops.unroll_and_jam_rewrite import (
     loads_in,
     loops_in,
 )
-from tests.transforms.lower.loop_ir_text import dedented, ir, loops_of, run, text
+from tests.transforms.lower.loop_ir_text import dedented, ir, loops_of, run_body, text
 
 TYPES = {**dict.fromkeys("xyz", "float64[:, :]"), "s": "float64", "t": "float64"}
 DTYPES = dict.fromkeys("xyz", "float64")
@@ -157,8 +157,8 @@ def test_results(form, inner, rounds):
         source = form.format(outer, inner)
         after, _ = jammed(source, rounds)
         for n in (0, 1, 4, 7):
-            want = run(ir(source, **TYPES), **arrays, n=n, m=7)
-            got = run(after, **arrays, n=n, m=7)
+            want = run_body(ir(source, **TYPES), **arrays, n=n, m=7)
+            got = run_body(after, **arrays, n=n, m=7)
             for name in "xyz":
                 np.testing.assert_allclose(got[name], want[name], rtol=1e-12, atol=1e-12)
 

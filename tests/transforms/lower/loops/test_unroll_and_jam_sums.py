@@ -10,10 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.unroll_and_jam_sums import unroll_and_jam_sums
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import at, routine_text
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -117,12 +116,9 @@ def test_what_is_stored_elsewhere():
 
 
 def run(body, n):
-    space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], ""), space)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=3), rng.normal(size=(12, 3))
-    space["f"](x, y, 1.5, n, 3)
-    return x
+    return run_body(body, x=x, y=y, s=1.5, n=n, m=3)["x"]
 
 
 @pytest.mark.parametrize("start", [L.ZERO, L.lit(2), L.lit(-3)])

@@ -9,10 +9,9 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import loop
+from tests.transforms.lower.loop_ir_text import loop, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -48,12 +47,8 @@ def kept(*body, may_alias=lambda a, b: a == b):
 
 
 def run(body, n, steps):
-    arrays = {name: np.linspace(1.0, 2.0, n + 2) for name in ("x", "t", "u", "y")}
-    routine = L.Routine("f", [*arrays, "n", "steps"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), n, steps)
-    return arrays
+    found = run_body(body, **{x: np.linspace(1.0, 2.0, n + 2) for x in "xtuy"}, n=n, steps=steps)
+    return {name: found[name] for name in "xtuy"}
 
 
 def branches(body):

@@ -10,10 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.memory.fuse_zero_accumulate import fuse_zero_accumulate
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import at, routine_text
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -91,11 +90,8 @@ def test_whatever_the_sizes(shift, stop):
 
 
 def run(body, n, m):
-    space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], ""), space)
     x, y = np.arange(12.0) + 1.0, np.arange(12.0) ** 2
-    space["f"](x, y, n, m)
-    return x
+    return run_body(body, x=x, y=y, n=n, m=m)["x"]
 
 
 @pytest.mark.parametrize(

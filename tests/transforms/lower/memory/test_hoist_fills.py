@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.memory.hoist_fills import hoist_fills
-from tests.transforms.lower.loop_ir_text import loop
+from tests.transforms.lower.loop_ir_text import loop, run_body
 
 F = "float64"
 I, J, K, N = (L.Name(name) for name in "ijkn")  # noqa: E741
@@ -43,12 +42,7 @@ def once(*body):
 
 
 def run(body, n, steps):
-    x = np.linspace(1.0, 2.0, n)
-    routine = L.Routine("f", ["x", "n", "steps"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(write([routine], "").split("kernels as rt")[-1], space)
-    space["f"](x, n, steps)
-    return x
+    return run_body(body, x=np.linspace(1.0, 2.0, n), n=n, steps=steps)["x"]
 
 
 def guarded(*stmts):

@@ -7,7 +7,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.scalar_replacement import replace_by_scalars
-from tests.transforms.lower.loop_ir_text import dedented, ir, run, text
+from tests.transforms.lower.loop_ir_text import dedented, ir, run_body, text
 
 MADE = "t = np.empty((n,), np.float64)\n"
 
@@ -35,7 +35,7 @@ def test_text():
     body = ir(source)
     replace_by_scalars(body, [])
     x = np.arange(3.0)
-    np.testing.assert_array_equal(run(body, x=x, y=x, n=3)["y"], x * 4.0)
+    np.testing.assert_array_equal(run_body(body, x=x, y=x, n=3)["y"], x * 4.0)
 
 
 @pytest.mark.parametrize(
