@@ -16,6 +16,7 @@ from s2s.transforms.lower.analysis.dependence import (
     reversible_loops,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.ops.scalar_ops import larger
 from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
 F = {"s": "float64", "t": "float64"}
@@ -39,6 +40,7 @@ INDEPENDENT = [
     "y[n - i - 1] = x[i]",
     "y[2 * i] = x[i]\ny[2 * i + 1] = x[i]",
     "y[i * 3 + 2] = y[i * 3]",
+    "y[i + i] = y[i + i + 1]",
     "y[i, 0] = y[i, k]",
     "last = n - i - 1\ny[last] = x[i]",
     "t = x[i]\ny[i] = t * t",
@@ -115,6 +117,22 @@ def test_sums(body, fold):
 )
 def test_scalars_that_are_carried(body):
     assert found(body, after={"s"}) == "s goes from one iteration to the next"
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_running_minimum_and_maximum(sign):
+    s, x = L.Name("s", "float64"), L.Load("x", (L.Name("i"),), "float64")
+    taken = L.Let("s", larger(sign, x, s))
+    loop = L.Loop("i", L.ZERO, L.Name("n"), L.ONE, [taken])
+    result = examined(loop, frozenset("s"), same, set())
+    assert isinstance(result, LoopReductions) and result.folds == {"s": (sign, "float64")}
+    # Of the variable itself, a multiple of it, or another sign beside it, it is none.
+    other = "<" if sign == ">" else ">"
+    for last in (larger(sign, s, s), larger(sign, L.Bin("*", s, x, "float64"), s)):
+        loop.body = [L.Let("s", last)]
+        assert isinstance(examined(loop, frozenset("s"), same, set()), str)
+    loop.body = [taken, L.Let("s", larger(other, x, s))]
+    assert isinstance(examined(loop, frozenset("s"), same, set()), str)
 
 
 def test_buffers_that_are_only_added_to():
