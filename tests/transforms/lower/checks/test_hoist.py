@@ -10,8 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.hoist import hoist_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
+from s2s.transforms.lower.loop_ir.python_printer import write
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import loop, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -23,10 +24,6 @@ def fails(cond, message="far out", exception="IndexError"):
     return L.If(cond, [L.Fail(exception, message)])
 
 
-def loop(*body, start: L.Expr = L.ZERO, stop: L.Expr = N, step=1, var="i"):
-    return L.Loop(var, start, stop, L.lit(step), list(body))
-
-
 SUM = L.Let("s", L.Bin("+", S, L.Load("x", (I,), F), F))
 BEYOND = fails(L.compare(">=", I, SIZE))
 
@@ -35,14 +32,9 @@ def ahead(*body, escaping=(), may_alias=lambda a, b: a == b):
     return hoist_checks(copy.deepcopy(list(body)), {*escaping}, may_alias)
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
-    return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
-
-
 def test_before_the_loop():
     assert (
-        text(ahead(loop(BEYOND, SUM)))
+        routine_text(ahead(loop(BEYOND, SUM)))
         == """\
     if n > x.shape[0]:
         raise IndexError("far out")
@@ -56,7 +48,7 @@ def test_of_inner_loops_and_by_numbers_of_a_round():
     let = L.Let("k", L.add(I, L.lit(2)))
     body = loop(let, fails(L.compare(">=", L.Name("k"), SIZE)), inner)
     assert (
-        text(ahead(body))
+        routine_text(ahead(body))
         == """\
     if n > 0 and n > x.shape[0] - 2:
         raise IndexError("far out")
@@ -73,7 +65,7 @@ def test_conditions_that_hold_later_the_sooner():
     both = L.Bin("and", L.compare(">", M, L.ZERO), L.compare(">=", I, SIZE), "bool")
     above = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), L.compare(">", I, SIZE), "bool")
     for step, ends in ((1, (L.ZERO, N)), (-1, (L.sub(N, L.ONE), L.lit(-1)))):
-        new = text(
+        new = routine_text(
             ahead(loop(fails(both), fails(above), SUM, start=ends[0], stop=ends[1], step=step))
         )
         assert (
@@ -107,13 +99,13 @@ def test_conditions_that_hold_later_the_sooner():
          "a bound that grows", "one that is overwritten"],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(ahead(body)) == text([body])
+    assert routine_text(ahead(body)) == routine_text([body])
 
 
 def test_what_the_caller_sees_is_written_until_then():
     body = loop(BEYOND, L.Store("y", (I,), S))
-    assert text(ahead(body, escaping=("y",))) == text([body])
-    assert text(ahead(body)) != text([body])
+    assert routine_text(ahead(body, escaping=("y",))) == routine_text([body])
+    assert routine_text(ahead(body)) != routine_text([body])
 
 
 @pytest.mark.parametrize("start", [0, 2, -3])
@@ -140,10 +132,7 @@ def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
 
 def _runnable(body):
     space: dict = {}
-    exec(
-        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""),
-        space,
-    )
+    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""), space)
 
     def run(x, n, m):
         try:

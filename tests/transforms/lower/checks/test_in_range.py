@@ -10,8 +10,8 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.in_range import eliminate_in_range_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F, INT = "float64", "int64"
@@ -28,7 +28,7 @@ def fails(cond):
 def read(index: L.Expr, size: L.Expr = N):
     """Reads an element as the program would."""
     wrapped = L.Select(L.compare("<", T, L.ZERO), L.Bin("+", T, size, INT), T, INT)
-    outside = L.logical_or(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
+    outside = L.either(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
     element = L.Bin("+", S, L.Load("x", (AT,), F), F)
     return [L.Let("t", index), L.Let("at", wrapped), fails(outside), L.Let("s", element)]
 
@@ -40,12 +40,7 @@ def loop(*body, start: L.Expr = L.ONE, stop: L.Expr = N, step=1):
 def within(*body, params=("x", "s", "n", "m", "j")):
     out = copy.deepcopy(list(body))
     eliminate_in_range_checks(out, params)
-    return text(out)
-
-
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "s", "n", "m", "j"], [*body, L.Return((S,))])], "")
-    return lines.split("def f(x, s, n, m, j):\n")[-1].replace("    return (s,)\n", "").rstrip()
+    return routine_text(out)
 
 
 def test_a_number_without_one_of_its_bits():
@@ -88,7 +83,7 @@ def test_known(body):
 
 
 def shift(by: L.Expr) -> L.Expr:
-    far = L.logical_or(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
+    far = L.either(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
     return L.Select(far, L.ZERO, L.Bin("<<", L.ONE, by, INT), INT)
 
 

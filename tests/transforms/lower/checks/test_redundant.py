@@ -10,6 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.redundant import eliminate_redundant_checks
 from s2s.transforms.lower.loop_ir import nodes as L
+from tests.transforms.lower.loop_ir_text import loop
 
 I64 = "int64"
 i, k, n = L.Name("i"), L.Name("k"), L.Name("n")
@@ -25,10 +26,6 @@ def beyond(e, stop=n):
 
 def y(index, buffer="y"):
     return L.Load(buffer, (index,), I64)
-
-
-def loop(*body, var="i", stop=n):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
 def dropped(*body, may_alias=lambda a, b: False):

@@ -10,8 +10,8 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.version_loop import version_checked_loops
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F, INT = "float64", "int64"
@@ -36,12 +36,7 @@ def loop(*body, stop: L.Expr = N, step=1, parallel=False):
 def twice(*body):
     out = copy.deepcopy(list(body))
     version_checked_loops(out, ["x", "y", "s", "n", "m"])
-    return text(out)
-
-
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
-    return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
+    return routine_text(out)
 
 
 def test_in_some_rounds():
@@ -64,7 +59,7 @@ def test_in_some_rounds():
 
 def test_by_numbers_of_a_round_and_several():
     index = L.Let("k", L.add(I, L.lit(2)))
-    both = L.logical_or(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
+    both = L.either(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
     new = twice(loop(L.If(CHOSEN, [index, fails(both), SUM])))
     assert new.startswith("    if m < 0 or n > x.shape[0] - 2:\n")
 
@@ -91,12 +86,12 @@ def test_by_numbers_of_a_round_and_several():
          "ends early", "on threads", "cannot be computed ahead"],
 )  # fmt: skip
 def test_left_alone(body):
-    assert twice(*body) == text(body)
+    assert twice(*body) == routine_text(body)
 
 
 def far(by: L.Expr, low=False) -> L.Expr:
     beyond = L.compare(">=", by, L.lit(64))
-    return L.logical_or(L.compare("<", by, L.ZERO), beyond) if low else beyond
+    return L.either(L.compare("<", by, L.ZERO), beyond) if low else beyond
 
 
 def left(by: L.Expr, low=False) -> L.Expr:
@@ -166,7 +161,7 @@ def test_shifts_that_begin_below():
          "on threads", "ends early", "a sum"],
 )  # fmt: skip
 def test_shifts_left_alone(body):
-    assert twice(*body) == text(body)
+    assert twice(*body) == routine_text(body)
 
 
 def test_equal_shifts_of_different_rounds():

@@ -11,15 +11,12 @@ import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.collapse import collapse_loops
+from tests.transforms.lower.loop_ir_text import at
 
 I, J, K = L.Name("i"), L.Name("j"), L.Name("k")  # noqa: E741
 N, M, C = L.Name("n"), L.Name("m"), L.lit(3)
 FLOAT = "float64"
 SIZES = {"x": (N, M, C), "y": (N, M, C), "wide": (N, M, L.lit(4)), "b": (C,), "s": (C,)}
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, FLOAT)
 
 
 def plus(*parts):

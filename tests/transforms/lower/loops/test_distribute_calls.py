@@ -10,18 +10,15 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
+from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.distribute_calls import distribute_calls
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, loop, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
 Z, T, S = (L.Name(name, F) for name in "zts")
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def plus(a, b):
@@ -30,10 +27,6 @@ def plus(a, b):
 
 def exp(e):
     return L.Apply("np.exp", (e,), F)
-
-
-def loop(*body, var="i", start: L.Expr = L.ZERO, stop: L.Expr = N, step=1):
-    return L.Loop(var, start, stop, L.lit(step), list(body))
 
 
 BEGIN = L.Let("z", L.Lit(0, F))
@@ -49,14 +42,9 @@ def apart(*body):
     return distribute_calls(copy.deepcopy(list(body)), set(), lambda a, b: a == b, new_name)
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["c", "x", "s", "n"], [*body, L.Return((S,))])], "")
-    return lines.split("def f(c, x, s, n):\n")[-1].replace("    return (s,)\n", "").rstrip()
-
-
 def test_three_loops():
     assert (
-        text(apart(loop(BEGIN, DOT, SLOW, TOTAL, ROW)))
+        routine_text(apart(loop(BEGIN, DOT, SLOW, TOTAL, ROW)))
         == """\
     z_rows = np.empty((n if n > 0 else 0,), np.float64)
     t_rows = np.empty((n if n > 0 else 0,), np.float64)
@@ -88,7 +76,7 @@ def test_a_number_that_an_inner_loop_may_not_set():
 
 def _runnable(body):
     space: dict = {}
-    exec(print_module([L.Routine("f", ["c", "x", "s", "n"], [*body, L.Return((S,))])], ""), space)
+    exec(write([L.Routine("f", ["c", "x", "s", "n"], [*body, L.Return((S,))])], ""), space)
 
     def run(width):
         c, x = np.zeros(4), np.random.default_rng(0).normal(size=(4, width))
@@ -113,7 +101,7 @@ def _runnable(body):
          "another step", "what the next round reads"],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(apart(body)) == text([body])
+    assert routine_text(apart(body)) == routine_text([body])
 
 
 # ---------------------------------------------------------------- programs

@@ -10,18 +10,14 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.distribute_shifted import distribute_shifted
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 J, K, N = L.Name("j"), L.Name("k"), L.Name("n")
 T = L.Name("t", F)
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def added(*index, value: L.Expr = T):
@@ -41,15 +37,10 @@ def parted(*body, may_alias=lambda a, b: a == b):
     return distribute_shifted(copy.deepcopy(list(body)), set(), may_alias, new_name)
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["g", "x", "k", "n"], [*body, L.Return(())])], "")
-    return lines.split("def f(g, x, k, n):\n")[-1].replace("    return ()\n", "").rstrip()
-
-
 def test_a_loop_for_each():
     backwards = loop(LET, added(K, J), added(K, LEFT), start=L.sub(N, L.ONE), stop=L.ZERO, step=-1)
     assert (
-        text(parted(backwards))
+        routine_text(parted(backwards))
         == """\
     t_rows = np.empty((n - 1 if n - 1 > 0 else 0,), np.float64)
     for j in range(1, n):
@@ -79,12 +70,12 @@ def test_a_loop_for_each():
          "in some rounds", "few", "rounds that go on"],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(parted(body)) == text([body])
+    assert routine_text(parted(body)) == routine_text([body])
 
 
 def test_memory_that_may_be_shared():
     body = loop(LET, added(J), added(LEFT))
-    assert text(parted(body, may_alias=lambda a, b: True)) == text([body])
+    assert routine_text(parted(body, may_alias=lambda a, b: True)) == routine_text([body])
 
 
 # ---------------------------------------------------------------- programs

@@ -7,10 +7,9 @@ import copy
 import numpy as np
 import pytest
 
-from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.gemm_accumulate import fuse_gemm_accumulate
+from tests.transforms.lower.loop_ir_text import run_body
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N, M = L.Name("n"), L.Name("m")
@@ -42,7 +41,7 @@ def update(e, *between, early=()):
     flags = L.lit(True, "bool"), L.lit(False, "bool")
     return [
         L.Alloc("g", "float64", (N, M)),
-        L.Call("rt.gemm", (*flags, one, L.Subview("x"), L.Subview("d"), zero, L.Subview("g"))),
+        L.Call("rt.gemm", (*flags, one, L.Part("x"), L.Part("d"), zero, L.Part("g"))),
         *early,
         L.Alloc("t", "float64", (N, M)),
         nest("t", e),
@@ -59,16 +58,8 @@ def changed(body, sizes=SIZES, may_alias=lambda a, b: a == b):
 
 def run(body):
     rng = np.random.default_rng(0)
-    arrays = {
-        "w": rng.normal(size=(3, 4)),
-        "x": rng.normal(size=(5, 3)),
-        "d": rng.normal(size=(5, 4)),
-    }
-    routine = L.Routine("f", [*arrays, "rate", "n", "m"], [*body, L.Return(())])
-    space = {"np": np, "rt": kernels}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), 0.25, 3, 4)
-    return arrays["w"]
+    w, x, d = (rng.normal(size=shape) for shape in ((3, 4), (5, 3), (5, 4)))
+    return run_body(body, w=w, x=x, d=d, rate=0.25, n=3, m=4)["w"]
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,10 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loops.interchange import interchange_loops
+from tests.transforms.lower.loop_ir_text import at
 
 F = "float64"
 i, j, k, n, m = (L.Name(name) for name in "ijknm")
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def nest(put, over=((i, n), (j, m))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loops.privatize_index import privatize_index
+from tests.transforms.lower.loop_ir_text import loop
 
 I, N = L.Name("i"), L.Name("n")  # noqa: E741
 PUT = L.Store("x", (I,), L.Lit(1.0, "float64"))
@@ -14,10 +15,6 @@ def kept(*body):
     new = list(body)
     privatize_index(new, Emitter({"x", "i", "n"}).new_name)
     return new
-
-
-def loop(*body, stop: L.Expr = N):
-    return L.Loop("i", L.ZERO, stop, L.ONE, list(body))
 
 
 def test_read_after():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.reverse_scatter import reverse_scatter_loops
+from tests.transforms.lower.loop_ir_text import loop, run_body
 
 I, J, N, LAST = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("last")  # noqa: E741
 MADE = L.Let("last", L.sub(N, L.ONE))
@@ -23,10 +23,6 @@ def load(buffer, *index):
     return L.Load(buffer, index, "float64")
 
 
-def loop(*body, var="i", stop=N):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
-
-
 def turned(*body, may_alias=lambda a, b: a == b):
     block = copy.deepcopy(list(body))
     reverse_scatter_loops(block, may_alias)
@@ -34,11 +30,9 @@ def turned(*body, may_alias=lambda a, b: a == b):
 
 
 def run(block, n=5, m=3):
-    space: dict = {}
-    results = L.Return((L.Subview("x"),))
-    exec(print_module([L.Routine("f", ["x", "t", "n", "m"], [*block, results])], ""), space)
     rng = np.random.default_rng(0)
-    return space["f"](rng.normal(size=(n, m)), rng.normal(size=(n, m)), n, m)[0]
+    x, t = rng.normal(size=(n, m)), rng.normal(size=(n, m))
+    return run_body(block, x=x, t=t, n=n, m=m)["x"]
 
 
 def test_a_backward_sum_runs_forwards():

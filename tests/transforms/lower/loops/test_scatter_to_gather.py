@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.scatter_to_gather import scatter_to_gather
+from tests.transforms.lower.loop_ir_text import run_body
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N, M = L.Name("n"), L.Name("m")
@@ -50,12 +50,8 @@ def gathered(body, may_alias=lambda a, b: a == b):
 
 
 def run(body, n, **arrays):
-    arrays = {name: a.copy() for name, a in arrays.items()}
-    routine = L.Routine("f", [*arrays, "n", "m"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), n, n + 1)
-    return arrays
+    found = run_body(body, **arrays, n=n, m=n + 1)
+    return {name: found[name] for name in arrays}
 
 
 def loops(body):
@@ -137,7 +133,7 @@ def test_a_range_that_changes_between_stays():
 
 
 def test_an_addend_seen_as_a_whole_stays():
-    use = L.Call("rt.use", (L.Subview("t"),))
+    use = L.Call("rt.use", (L.Part("t"),))
     unchanged([*fill(), scatter(0), scatter(1), use])
 
 

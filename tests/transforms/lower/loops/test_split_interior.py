@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.split_interior import split_interior
+from tests.transforms.lower.loop_ir_text import run_body
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -59,11 +59,8 @@ def run(body, *sizes):
         "y": rng.random(shape),
         "t": rng.random(tuple(n + 6 for n in sizes)),
     }
-    routine = L.Routine("f", [*arrays, "n", "m"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), *sizes, *([0] if len(sizes) == 1 else []))
-    return arrays
+    found = run_body(body, **arrays, **dict(zip("nm", (*sizes, 0))))
+    return {name: found[name] for name in arrays}
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
@@ -108,7 +105,7 @@ def test_the_inside_stands_next_to_what_it_joins():
         [adds(2), reads(1, stops=(M,))],
         [adds(2), reads(3)],
         [adds(2), nest(L.Store("y", plus(0), L.Load("x", plus(0), F)), wider(N, 2))],
-        [adds(2), L.Call("rt.use", (L.Subview("x"),)), reads(1)],
+        [adds(2), L.Call("rt.use", (L.Part("x"),)), reads(1)],
         [adds(2, expr=L.Load("x", plus(1), F)), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F), True), L.add(N, L.lit(2))), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F)), wider(N, 2)), reads(1)],

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
+from s2s.transforms.lower.loop_ir.python_printer import write
 from s2s.transforms.lower.loops.split_wraparound import split_wraparound
+from tests.transforms.lower.loop_ir_text import run_body
 
 J, N, M = L.Name("j"), L.Name("n"), L.Name("m")
 
@@ -38,11 +39,7 @@ def cut(*body):
 
 
 def run(block, n, m=2):
-    space: dict = {}
-    exec(print_module([L.Routine("f", ["x", "y", "n", "m"], [*block, L.Return(())])], ""), space)
-    x, y = np.arange(10.0), np.zeros(10)
-    space["f"](x, y, n, m)
-    return y
+    return run_body(block, x=np.arange(10.0), y=np.zeros(10), n=n, m=m)["y"]
 
 
 def same(*body: L.Stmt, sizes: Iterable[int] = range(7)) -> list[L.Stmt]:
@@ -63,7 +60,7 @@ def test_every_round_runs_once_and_in_order(make, shifts):
         "y", (wrapped(shifts[0]),), L.Bin("+", total, L.Load("y", (J,), "float64"), "float64")
     )
     block = same(make(body))
-    (middle,) = [s for s in block if "remainder" not in print_module([L.Routine("f", [], [s])], "")]
+    (middle,) = [s for s in block if "remainder" not in write([L.Routine("f", [], [s])], "")]
     assert all(isinstance(s, L.Loop) for s in block) and isinstance(middle, L.Loop)
 
 

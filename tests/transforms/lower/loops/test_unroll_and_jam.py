@@ -10,19 +10,15 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.unroll_and_jam import unroll_and_jam
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 I, J, K, N, M = (L.Name(name) for name in "ijknm")  # noqa: E741
 S, T = L.Name("s", F), L.Name("t", F)
 PARAMS = ["x", "y", "z", "s", "n", "m"]
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def times(a, b):
@@ -59,23 +55,16 @@ def abreast(*body, may_alias=lambda a, b: a == b, escaping=(), dtype=F, result: 
     return whole[:-1]
 
 
-def text(body):
-    lines = print_module([L.Routine("f", PARAMS, [*body, L.Return((S,))])], "")
-    return lines.split("def f(x, y, z, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
-
-
 def run(body, n, m):
-    space: dict = {}
-    exec(print_module([L.Routine("f", PARAMS, [*body, L.Return((S,))])], ""), space)
     rng = np.random.default_rng(0)
-    arrays = [rng.normal(size=(14, 14)) for _ in "xyz"]
-    (s,) = space["f"](*arrays, 1.5, n, m)
-    return [*arrays, s]
+    arrays = {name: rng.normal(size=(14, 14)) for name in "xyz"}
+    found = run_body(body, **arrays, s=1.5, n=n, m=m)
+    return [found[name] for name in "xyzs"]
 
 
 def test_four_rounds_at_once():
     assert (
-        text(abreast(loop("i", L.Size("y", 0), loop("k", N, loop("j", M, ADDED))))) == """\
+        routine_text(abreast(loop("i", L.Size("y", 0), loop("k", N, loop("j", M, ADDED))))) == """\
     rest = y.shape[0] - y.shape[0] % 4
     for i in range(0, rest, 4):
         for k in range(n):
@@ -90,7 +79,7 @@ def test_four_rounds_at_once():
 
 
 def test_each_round_has_its_own_numbers():
-    new = text(abreast(loop("i", N, loop("k", N, *SUMMED))))
+    new = routine_text(abreast(loop("i", N, loop("k", N, *SUMMED))))
     assert new.split("    for i in range(rest")[0].endswith(
         """\
             for j in range(m):
@@ -107,7 +96,7 @@ def test_each_round_has_its_own_numbers():
 
 
 def test_triangles_run_together_as_far_as_all_rounds_go():
-    lower = text(abreast(back("i", N, loop("k", M, loop("j", L.add(I, L.ONE), ADDED)))))
+    lower = routine_text(abreast(back("i", N, loop("k", M, loop("j", L.add(I, L.ONE), ADDED)))))
     assert [line.strip() for line in lower.splitlines() if "for j" in line] == [
         "for j in range(i - 2):",
         "for j in range(i - 2, i + 1):",
@@ -115,7 +104,7 @@ def test_triangles_run_together_as_far_as_all_rounds_go():
         "for j in range(i - 2, i - 1):",
         "for j in range(i + 1):",
     ]
-    upper = text(abreast(loop("i", N, loop("k", M, loop("j", N, ADDED, start=I)))))
+    upper = routine_text(abreast(loop("i", N, loop("k", M, loop("j", N, ADDED, start=I)))))
     assert [line.strip() for line in upper.splitlines() if "for j" in line] == [
         "for j in range(i, i + 3):",
         "for j in range(i + 1, i + 3):",
@@ -135,7 +124,9 @@ def test_what_stands_around_is_written_once():
         loop("k", M, loop("j", L.Name("u"), ADDED)),
         loop("j", L.Name("u"), L.Let("s", plus(S, at("y", I, J)))),
     )
-    lines = [line[8:] for line in text(abreast(body)).splitlines() if line.startswith("        ")]
+    lines = [
+        line[8:] for line in routine_text(abreast(body)).splitlines() if line.startswith("        ")
+    ]
     assert lines[:4] == [
         "for i_1 in range(i, i + 4):",
         "    u_1 = i_1 + 1",
@@ -176,7 +167,7 @@ NESTS = {
 def test_whatever_the_range(name):
     body = NESTS[name]
     new = abreast(body)
-    assert "rest" in text(new)
+    assert "rest" in routine_text(new)
     for n in (-2, 0, 1, 2, 3, 4, 5, 7, 8, 9, 11):
         for m in (0, 1, 3, 9):
             for now, was in zip(run(new, n, m), run([body], n, m), strict=True):
@@ -210,18 +201,18 @@ CHECKED = L.If(L.compare(">", J, I), [ADDED])
     ],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(abreast(body, result=T)) == text([body])
+    assert routine_text(abreast(body, result=T)) == routine_text([body])
 
 
 def test_memory_and_rounding_stay_as_they_are():
     body = loop("i", N, loop("k", N, loop("j", M, ADDED)))
-    assert text(abreast(body, may_alias=lambda a, b: True)) == text([body])
+    assert routine_text(abreast(body, may_alias=lambda a, b: True)) == routine_text([body])
     parallel = copy.deepcopy(body)
     parallel.parallel = True
     # The loop inside has nothing to gain.
-    assert text(abreast(parallel)) == text([parallel])
+    assert routine_text(abreast(parallel)) == routine_text([parallel])
     # Sums that are rounded each time are rounded each time.
-    assert "x[k, j] += z[i + 3, k] * y[i + 3, j]" in text(abreast(body, dtype="float32"))
+    assert "x[k, j] += z[i + 3, k] * y[i + 3, j]" in routine_text(abreast(body, dtype="float32"))
 
 
 # ---------------------------------------------------------------- programs

@@ -10,19 +10,15 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.unroll_and_jam_sums import unroll_and_jam_sums
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 I, K, N, M = (L.Name(name) for name in ("i", "k", "n", "m"))  # noqa: E741
 S, T = L.Name("s", F), L.Name("t", F)
 SIZE = L.Size("y", 0)
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def times(a, b):
@@ -45,14 +41,9 @@ def jammed(*body, may_alias=lambda a, b: a == b, dtype=F, escaping=()):
     return new
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], "")
-    return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return ()\n", "").rstrip()
-
-
 def test_four_rows_at_once():
     assert (
-        text(jammed(rows(ADDED)))
+        routine_text(jammed(rows(ADDED)))
         == """\
     rest = y.shape[0] - y.shape[0] % 4
     for k in range(0, rest, 4):
@@ -68,7 +59,7 @@ def test_numbers_of_each_row():
     put = L.Store("x", (I,), L.Bin("-", at("x", I), times(T, at("y", K, I)), F))
     body = rows(put, first=[L.Let("t", times(S, at("y", K, L.ZERO)))], stop=N, inner=N)
     assert (
-        text(jammed(body))
+        routine_text(jammed(body))
         == """\
     rest = n - n % 4 if n > 0 else 0
     for k in range(0, rest, 4):
@@ -89,17 +80,17 @@ def test_numbers_inside():
     let = L.Let("t", times(S, at("y", K, I)))
     put = L.Store("x", (I,), T, add=True)
     inside = "x[i] = x[i] + s * y[k, i] + s * y[k + 1, i] + s * y[k + 2, i] + s * y[k + 3, i]"
-    assert inside in text(jammed(rows(let, put)))
+    assert inside in routine_text(jammed(rows(let, put)))
     twice = L.Store("x", (I,), times(T, T), add=True)
     for body in ([rows(let, twice)], [rows(let, put), L.Store("y", (L.ZERO, L.ZERO), T)]):
-        assert text(jammed(*body)) == text(body)
+        assert routine_text(jammed(*body)) == routine_text(body)
 
 
 def test_checks_come_first():
     check = L.If(L.compare(">=", K, N), [L.Fail("IndexError", "far out")])
     body = rows(ADDED, first=[check])
-    assert text(jammed(body, escaping=("x",))) == text([body])
-    new = text(jammed(body))
+    assert routine_text(jammed(body, escaping=("x",))) == routine_text([body])
+    new = routine_text(jammed(body))
     assert [line.strip() for line in new.splitlines() if "if" in line] == [
         "if k >= n:", "if k + 1 >= n:", "if k + 2 >= n:", "if k + 3 >= n:", "if k >= n:",
     ]  # fmt: skip
@@ -109,7 +100,7 @@ def test_what_is_stored_elsewhere():
     body = rows(ADDED)
     body.body.append(L.Store("z", (K,), times(S, at("y", K, L.ZERO))))
     assert (
-        text(jammed(body)).split("range(rest, ")[0].split("[k + 3, i]")[1]
+        routine_text(jammed(body)).split("range(rest, ")[0].split("[k + 3, i]")[1]
         == """
         z[k] = s * y[k, 0]
         z[k + 1] = s * y[k + 1, 0]
@@ -119,20 +110,15 @@ def test_what_is_stored_elsewhere():
     )
     for buffer in "xy":
         body.body[-1] = L.Store(buffer, (K,), S)
-        assert text(jammed(body)) == text([body])
+        assert routine_text(jammed(body)) == routine_text([body])
     body.body[-1] = L.Store("z", (K,), at("x", K))
-    assert text(jammed(body)) == text([body])
+    assert routine_text(jammed(body)) == routine_text([body])
 
 
 def run(body, n):
-    space: dict = {}
-    exec(
-        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], ""), space
-    )
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=3), rng.normal(size=(12, 3))
-    space["f"](x, y, 1.5, n, 3)
-    return x
+    return run_body(body, x=x, y=y, s=1.5, n=n, m=3)["x"]
 
 
 @pytest.mark.parametrize("start", [L.ZERO, L.lit(2), L.lit(-3)])
@@ -180,14 +166,16 @@ LET = L.Let("t", times(S, at("y", K, L.ZERO)))
     ],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(jammed(*body)) == text(body)
+    assert routine_text(jammed(*body)) == routine_text(body)
 
 
 def test_rounding_and_memory_stay_as_they_are():
-    assert text(jammed(rows(ADDED), dtype="float32")) == text([rows(ADDED)])
-    assert text(jammed(rows(ADDED), may_alias=lambda a, b: True)) == text([rows(ADDED)])
+    assert routine_text(jammed(rows(ADDED), dtype="float32")) == routine_text([rows(ADDED)])
+    assert routine_text(jammed(rows(ADDED), may_alias=lambda a, b: True)) == routine_text(
+        [rows(ADDED)]
+    )
     body = [L.View("z", "x", (N, M)), rows(L.Store("x", (I,), at("z", K, I), add=True))]
-    assert text(jammed(*body)) == text(body)
+    assert routine_text(jammed(*body)) == routine_text(body)
 
 
 # ---------------------------------------------------------------- programs

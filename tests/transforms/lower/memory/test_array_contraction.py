@@ -10,13 +10,10 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.array_contraction import contract_arrays
+from tests.transforms.lower.loop_ir_text import loop
 
 F = "float64"
 i, j, n, m = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("m")
-
-
-def loop(*body, var="i", stop=n):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
 def put(*index, buffer="t"):

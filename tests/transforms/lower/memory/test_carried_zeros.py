@@ -9,9 +9,9 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import loop, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -26,10 +26,6 @@ def at(buffer, index=I, dtype=F):
 
 def put(buffer, expr, index=I, add=False):
     return L.Store(buffer, (index,), expr, add)
-
-
-def loop(*body, stop=N, var="i"):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
 def rounds(*body, start=L.ZERO):
@@ -51,12 +47,8 @@ def kept(*body, may_alias=lambda a, b: a == b):
 
 
 def run(body, n, steps):
-    arrays = {name: np.linspace(1.0, 2.0, n + 2) for name in ("x", "t", "u", "y")}
-    routine = L.Routine("f", [*arrays, "n", "steps"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](*arrays.values(), n, steps)
-    return arrays
+    found = run_body(body, **{x: np.linspace(1.0, 2.0, n + 2) for x in "xtuy"}, n=n, steps=steps)
+    return {name: found[name] for name in "xtuy"}
 
 
 def branches(body):
@@ -94,7 +86,7 @@ ROWS = L.Load("rows", (K,), "int64")
         [rounds(loop(ADD, READ, CLEAR, put("x", at("t"), INNER, add=True)))],
         [rounds(loop(ADD, READ, CLEAR), loop(put("x", at("t"), add=True)))],
         [rounds(loop(put("y", at("x"))), loop(ADD, put("x", at("t"), INNER), CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Subview("x"),)))],
+        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Part("x"),)))],
         [rounds(L.Alloc("x", F, (N,)), loop(ADD, READ, CLEAR))],
         [rounds(loop(ADD, READ, CLEAR), L.Rebind("x", "y"))],
         [rounds(loop(ADD, READ, CLEAR, stop=K))],

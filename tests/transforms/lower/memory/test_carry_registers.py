@@ -9,8 +9,8 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.carry_registers import carry_in_registers
+from tests.transforms.lower.loop_ir_text import run_body
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -49,11 +49,8 @@ def kept(*body, owned=("x", "y"), may_alias=lambda a, b: a == b):
 def run(body, m):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(4, 9)), rng.normal(size=(4, 9))
-    routine = L.Routine("f", ["x", "y", "i", "n", "m"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](x, y, 2, 4, m)
-    return x, y
+    found = run_body(body, x=x, y=y, i=2, n=4, m=m)
+    return found["x"], found["y"]
 
 
 SWEEP = (

@@ -2,72 +2,74 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.dead_stores import eliminate_dead_stores
+from tests.transforms.lower.loop_ir_text import ir
 
-I, N = L.Name("i"), L.Name("n")  # noqa: E741
-ZERO = L.Lit(0.0, "float64")
-MADE = L.Alloc("t", "float64", (N,))
-FILL = L.Loop("j", L.ZERO, N, L.ONE, [L.Store("t", (L.Name("j"),), ZERO)])
-TAKES = L.Let("v", L.Load("t", (I,), "float64"))
-LEAVES = L.Store("t", (I,), ZERO)
-
-
-def back(*body, stop=L.ZERO):
-    return L.Loop("i", L.sub(N, L.ONE), stop, L.lit(-1), list(body))
-
-
-def reads(index):
-    return L.Let("u", L.Load("t", (index,), "float64"))
-
-
-def stores(body):
-    block = copy.deepcopy(list(body))
-    eliminate_dead_stores(block)
-    return sum(s == LEAVES for s in L.walk(block))
+MADE = """\
+t = np.empty((n,), np.float64)
+for j in range(n):
+    t[j] = 0.0
+"""
+# Each iteration reads an element and leaves zero in it.
+BACK = """\
+for i in range(n - 1, 0, -1):
+    v = t[i]
+    t[i] = 0.0
+"""
+UP = BACK.replace("n - 1, 0, -1", "1, n")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param([MADE, FILL, back(TAKES, LEAVES)], id="never read again"),
-        pytest.param([MADE, FILL, back(TAKES, LEAVES), reads(L.ZERO)], id="another is read"),
-        pytest.param(
-            [MADE, FILL, L.Loop("i", L.ONE, N, L.ONE, [TAKES, LEAVES]), reads(L.ZERO)],
-            id="upwards",
-        ),
-        pytest.param(
-            [MADE, FILL, back(TAKES, LEAVES), L.Store("t", (L.ONE,), ZERO)], id="overwritten"
-        ),
-        pytest.param([L.While([MADE, FILL, back(TAKES, LEAVES)])], id="made in each round"),
-    ],
-)
-def test_dropped(body):
-    assert stores(body) == 0
+def in_while(source: str) -> str:
+    return "while True:\n" + "".join(f"    {line}\n" for line in source.splitlines())
+
+
+def stores(source: str) -> int:
+    """The number of stores of zero at `i` that are left."""
+    body = ir(source, t="float64[:]")
+    eliminate_dead_stores(body)
+    kept = (s for s in L.walk(body) if isinstance(s, L.Store))
+    return sum(s.index == (L.Name("i"),) for s in kept)
 
 
 @pytest.mark.parametrize(
-    "body",
+    "source",
     [
-        pytest.param([MADE, back(TAKES, LEAVES), reads(L.ONE)], id="read after the loop"),
-        pytest.param([MADE, back(TAKES, LEAVES, stop=L.lit(-1)), reads(L.ZERO)], id="the first"),
-        pytest.param([MADE, back(TAKES, LEAVES), reads(N)], id="read somewhere"),
-        pytest.param([MADE, back(LEAVES, TAKES)], id="read in the round"),
-        pytest.param([MADE, back(TAKES, LEAVES, reads(L.sub(I, L.ONE)))], id="in the next round"),
-        pytest.param([MADE, back(reads(L.add(I, L.ONE)), LEAVES)], id="from the last round"),
-        pytest.param(
-            [MADE, back(TAKES, LEAVES), L.Store("t", (L.ONE,), ZERO, add=True)], id="added to"
-        ),
-        pytest.param([MADE, back(TAKES, LEAVES), L.Return((L.Subview("t"),))], id="returned"),
-        pytest.param([back(TAKES, LEAVES)], id="somebody else's"),
-        pytest.param([MADE, L.While([back(TAKES, LEAVES)])], id="made before a loop around"),
-        pytest.param([L.While([reads(L.ONE), MADE, back(TAKES, LEAVES)])], id="read before"),
-        pytest.param([MADE, back(TAKES, LEAVES), L.Rebind("u", "t")], id="another name"),
+        pytest.param(MADE + BACK, id="never read again"),
+        pytest.param(MADE + BACK + "u = t[0]", id="another is read"),
+        pytest.param(MADE + UP + "u = t[0]", id="upwards"),
+        pytest.param(MADE + BACK + "t[1] = 0.0", id="overwritten"),
+        pytest.param(in_while(MADE + BACK), id="allocated in each iteration"),
     ],
 )
-def test_kept(body):
-    assert stores(body) == 1
+def test_dropped(source):
+    assert stores(source) == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(MADE + BACK + "u = t[1]", id="read after the loop"),
+        pytest.param(MADE + BACK.replace(", 0, ", ", -1, ") + "u = t[0]", id="the first"),
+        pytest.param(MADE + BACK + "u = t[n]", id="read somewhere"),
+        pytest.param(
+            MADE + "for i in range(n - 1, 0, -1):\n    t[i] = 0.0\n    v = t[i]",
+            id="read in the iteration",
+        ),
+        pytest.param(MADE + BACK + "    u = t[i - 1]", id="in the next iteration"),
+        pytest.param(
+            MADE + "for i in range(n - 1, 0, -1):\n    u = t[i + 1]\n    t[i] = 0.0",
+            id="from the iteration before",
+        ),
+        pytest.param(MADE + BACK + "t[1] += 0.0", id="added to"),
+        pytest.param(MADE + BACK + "return (t,)", id="returned"),
+        pytest.param(BACK, id="of the caller"),
+        pytest.param(MADE + in_while(BACK), id="allocated before a loop around"),
+        pytest.param(in_while("u = t[1]\n" + MADE + BACK), id="read before"),
+        pytest.param(MADE + BACK + "u = t", id="another name"),
+    ],
+)
+def test_kept(source):
+    assert stores(source) == 1

@@ -11,19 +11,15 @@ import s2s
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.duplicate_layout import duplicate_layout
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 i, j, k = L.Name("i"), L.Name("j"), L.Name("k")
 N = L.Size("x", 0)
 T = L.Alloc("t", F, (N, N))
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def nest(*body, over=((i, N), (j, N), (k, N))):
@@ -40,12 +36,7 @@ def paired(*body, outs=(), escaping=(), may_alias=lambda a, b: a == b):
     }
     arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(outs), {*escaping})
     duplicate_layout(new, arrays, may_alias, Emitter({"x", "y", "t", "i", "j", "k"}))
-    return text(new)
-
-
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y"], body)], "").split("def f(x, y):\n")[-1]
-    return lines.replace("    return ()\n", "").rstrip()
+    return routine_text(new)
 
 
 WRITTEN = nest(L.Store("t", (i, j), at("x", i, j)), over=((i, N), (j, N)))
@@ -107,7 +98,7 @@ def test_a_result_is_put_together_at_the_end():
         for j_1 in range(y.shape[1]):
             y[i_1, j_1] += y_turned[j_1, i_1]"""
     )
-    same = text([written, added, L.Return(())])
+    same = routine_text([written, added, L.Return(())])
     assert paired(written, added) == same  # written, but not for a result
     assert paired(written, added, outs=("y",), escaping=("y",)) == same
     assert paired(written, added, outs=("y",), may_alias=lambda a, b: True) == same
@@ -118,7 +109,7 @@ def test_a_parameter_that_is_only_read_is_copied():
     new = paired(body)
     assert "y_turned[j_1, i_1] = y[i_1, j_1]" in new and "y[i, k] * y_turned[j, k]" in new
     written = L.Store("y", (L.ZERO, L.ZERO), L.Lit(0.0, F))
-    assert paired(body, written) == text([body, written, L.Return(())])
+    assert paired(body, written) == routine_text([body, written, L.Return(())])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +130,7 @@ def test_a_parameter_that_is_only_read_is_copied():
     ],
 )  # fmt: skip
 def test_left_alone(body):
-    assert paired(*body) == text([*body, L.Return(())])
+    assert paired(*body) == routine_text([*body, L.Return(())])
 
 
 # ---------------------------------------------------------------- programs

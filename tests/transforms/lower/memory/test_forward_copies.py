@@ -12,18 +12,11 @@ from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.forward_copies import forward_copies
+from tests.transforms.lower.loop_ir_text import at, loop
 
 F = "float64"
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
 PARAMS = ["a", "q", "r", "j", "n"]
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
-
-
-def loop(*body, stop: L.Expr = N, step=1, var="i"):
-    return L.Loop(var, L.ZERO, stop, L.lit(step), list(body))
 
 
 def minus(e):

@@ -11,6 +11,7 @@ import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.forward_scaled_copies import forward_scaled_copies
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import loop
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -23,10 +24,6 @@ def at(buffer, *index, dtype=F):
 
 def lit(value):
     return L.Lit(value, F)
-
-
-def loop(*body, stop=N):
-    return L.Loop("i", L.ZERO, stop, L.ONE, list(body))
 
 
 def alloc(name, size=N):

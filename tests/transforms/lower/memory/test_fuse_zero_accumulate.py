@@ -10,18 +10,14 @@ import pytest
 import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.fuse_zero_accumulate import fuse_zero_accumulate
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in ("i", "j", "n", "m"))  # noqa: E741
 ZERO = L.Lit(0.0, F)
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def loop(put, stop=N, var="i"):
@@ -45,16 +41,11 @@ def written(*body, escaping=(), may_alias=lambda a, b: a == b):
     return new
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], "")
-    return lines.split("def f(x, y, n, m):\n")[-1].replace("    return ()\n", "").rstrip()
-
-
 def test_the_same_elements():
     put, more = L.Store("x", (M, I), ZERO), L.Store("x", (M, J), at("y", J), add=True)
     between = L.Store("y", (L.ZERO,), at("y", L.ONE))
     assert (
-        text(written(loop(put), between, loop(more, var="j")))
+        routine_text(written(loop(put), between, loop(more, var="j")))
         == """\
     y[0] = y[1]
     for j in range(n):
@@ -72,7 +63,7 @@ def test_a_place_that_is_read_from_memory_may_be_another_later():
 def test_some_of_the_elements():
     end = L.select(L.compare(">", N, L.ZERO), L.add(N, L.lit(2)), L.ZERO)
     assert (
-        text(written(zeros(), sums(stop=end)))
+        routine_text(written(zeros(), sums(stop=end)))
         == """\
     n_1 = n + 2 if n > 0 else 0
     n_2 = 1 if 1 < n_1 else n_1
@@ -92,18 +83,15 @@ def test_some_of_the_elements():
 def test_whatever_the_sizes(shift, stop):
     body = [zeros(shift), sums(stop=stop)]
     new = written(*body)
-    assert text(new) != text([*body])
+    assert routine_text(new) != routine_text([*body])
     for n in range(-1, 6):
         for m in range(-1, 9):
             assert list(run(new, n, m)) == list(run(body, n, m))
 
 
 def run(body, n, m):
-    space: dict = {}
-    exec(print_module([L.Routine("f", ["x", "y", "n", "m"], [*body, L.Return(())])], ""), space)
     x, y = np.arange(12.0) + 1.0, np.arange(12.0) ** 2
-    space["f"](x, y, n, m)
-    return x
+    return run_body(body, x=x, y=y, n=n, m=m)["x"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +102,7 @@ def run(body, n, m):
         [zeros(), L.Let("n", M), sums()],
         [zeros(), L.If(L.compare("<", N, M), [L.Break()]), sums()],
         [zeros(), L.If(L.compare("<", N, M), [sums()])],
-        [zeros(), L.Call("rt.gemm", (L.Subview("y"), L.Subview("x"))), sums()],
+        [zeros(), L.Call("rt.gemm", (L.Part("y"), L.Part("x"))), sums()],
         [zeros(), loop(L.Store("x", (L.mul(J, J),), at("y", J), add=True), var="j")],
         [zeros(0), sums(1)],
         [zeros(), sums(expr=L.Lit(1, "int64"))],
@@ -131,14 +119,14 @@ def run(body, n, m):
     ],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(written(*body)) == text(body)
+    assert routine_text(written(*body)) == routine_text(body)
 
 
 def test_what_others_may_see():
     body = [zeros(), sums(stop=L.add(N, L.ONE))]
-    assert text(written(*body)) != text(body)
-    assert text(written(*body, escaping=("x",))) == text(body)
-    assert text(written(*body, may_alias=lambda a, b: True)) == text(body)
+    assert routine_text(written(*body)) != routine_text(body)
+    assert routine_text(written(*body, escaping=("x",))) == routine_text(body)
+    assert routine_text(written(*body, may_alias=lambda a, b: True)) == routine_text(body)
 
 
 # ---------------------------------------------------------------- programs
@@ -169,14 +157,14 @@ def test_results_are_the_same_to_the_last_bit(size):
 def test_elements_to_which_nothing_is_added_stay():
     three = L.lit(3)
     body = (zeros(3, three), sums(0, three))
-    assert text(written(*body)) == text(body)
+    assert routine_text(written(*body)) == routine_text(body)
 
 
 def test_zeros_that_remain_are_not_candidates_again():
     """Some elements are added to, the others stay zero: one rewrite, not one after another."""
     body = written(zeros(2, L.lit(4)), sums(0, L.lit(3)))
     assert (
-        text(body)
+        routine_text(body)
         == """\
     for i in range(1, 4):
         x[i + 2] = 0.0

@@ -10,6 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.hoist_allocations import hoist_allocations
+from tests.transforms.lower.loop_ir_text import loop
 
 F = "float64"
 i, n, m = L.Name("i"), L.Name("n"), L.Name("m")
@@ -18,10 +19,6 @@ X = L.Size("x", 0)
 
 def alloc(*sizes, name="t"):
     return L.Alloc(name, F, sizes)
-
-
-def loop(*body, var="i", parallel=False):
-    return L.Loop(var, L.ZERO, n, L.ONE, list(body), parallel)
 
 
 def hoisted(*body):

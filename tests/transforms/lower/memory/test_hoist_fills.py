@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.hoist_fills import hoist_fills
+from tests.transforms.lower.loop_ir_text import loop, run_body
 
 F = "float64"
 I, J, K, N = (L.Name(name) for name in "ijkn")  # noqa: E741
@@ -20,10 +20,6 @@ MADE = L.Alloc("t", F, (L.add(N, L.lit(2)),))
 
 def put(expr, index, buffer="t", add=False):
     return L.Store(buffer, (index,), expr, add)
-
-
-def loop(*body, var="i", stop=N, parallel=False):
-    return L.Loop(var, L.ZERO, stop, L.ONE, list(body), parallel)
 
 
 def rounds(*body, **options):
@@ -46,12 +42,7 @@ def once(*body):
 
 
 def run(body, n, steps):
-    x = np.linspace(1.0, 2.0, n)
-    routine = L.Routine("f", ["x", "n", "steps"], [*body, L.Return(())])
-    space = {"np": np}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
-    space["f"](x, n, steps)
-    return x
+    return run_body(body, x=np.linspace(1.0, 2.0, n), n=n, steps=steps)["x"]
 
 
 def guarded(*stmts):
@@ -107,7 +98,7 @@ ONE = L.Lit(1.0, F)
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
         [MADE, rounds(FILL, LOW, SUM, parallel=True)],
-        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Subview("t"),)))],
+        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Part("t"),)))],
         [MADE, rounds(FILL, loop(put(ZERO, I), stop=K), SUM)],
         [MADE, rounds(L.Let("m", L.Load("y", (K,), "int64")), put(ZERO, L.Name("m")), SUM)],
     ],

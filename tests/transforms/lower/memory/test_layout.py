@@ -13,17 +13,13 @@ import s2s
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.layout import choose_layout
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text
 
 F = "float64"
 i, j, k = L.Name("i"), L.Name("j"), L.Name("k")
 N, M = L.Size("x", 0), L.Size("x", 1)
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def nest(*body, over=((j, N), (k, M), (i, N))):
@@ -43,13 +39,8 @@ def turned(*body, outs=(), escaping=(), may_alias=lambda a, b: a == b, params=("
     return new
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y"], body)], "").split("def f(x, y):\n")[-1]
-    return lines.replace("    return ()\n", "").rstrip()
-
-
 def is_same(*body, **options):
-    return text(turned(*body, **options)) == text([*body, L.Return(())])
+    return routine_text(turned(*body, **options)) == routine_text([*body, L.Return(())])
 
 
 DOWN = nest(L.Store("y", (j, i), at("x", i, k), add=True))
@@ -57,7 +48,7 @@ DOWN = nest(L.Store("y", (j, i), at("x", i, k), add=True))
 
 def test_a_parameter_that_is_read_down_its_columns():
     assert (
-        text(turned(DOWN))
+        routine_text(turned(DOWN))
         == """\
     x_turned = np.empty((x.shape[1], x.shape[0]), np.float64)
     for i_1 in range(x.shape[0]):
@@ -73,7 +64,7 @@ def test_a_parameter_that_is_read_down_its_columns():
 def test_a_result_that_is_added_to_down_its_columns():
     body = nest(L.Store("y", (i, k), at("x", j, i), add=True))
     assert (
-        text(turned(body, outs=("y",)))
+        routine_text(turned(body, outs=("y",)))
         == """\
     y_turned = np.empty((y.shape[1], y.shape[0]), np.float64)
     for j in range(x.shape[0]):
@@ -97,7 +88,7 @@ def test_own_buffers_and_those_bound_to_them():
         L.Rebind("u", "t"),
         nest(L.Store("y", (j, k), at("u", j, k)), over=((k, L.Size("u", 1)), (j, N))),
     ]
-    new = text(turned(*body))
+    new = routine_text(turned(*body))
     for line in ("t = np.empty((x.shape[1], x.shape[0])", "u = np.empty((x.shape[1], x.shape[0])"):
         assert line in new
     assert "t[k, i] = x[j, i]" in new and "u[k, j]" in new
@@ -110,13 +101,13 @@ def test_the_other_axes_follow_the_loops():
         nest(L.Let("at", L.sub(j, L.ONE)), L.Store("t", (i, k, L.Name("at")), at("x", i, k))),
         nest(L.Store("t", (i, k, j), at("x", i, k))),
     ]
-    new = text(turned(*body))
+    new = routine_text(turned(*body))
     assert "t = np.empty((x.shape[0], x.shape[1], x.shape[0])" in new
     assert "t[at, k, i] =" in new and "t[j, k, i] =" in new
 
 
 SHALLOW = nest(L.Store("y", (i, k), at("x", i, k)), over=((k, M), (i, N)))
-CALL = L.Call("rt.gemm", (L.Subview("y"), L.Subview("x")))
+CALL = L.Call("rt.gemm", (L.Part("y"), L.Part("x")))
 OWN = [L.Alloc("t", F, (N, M)), nest(L.Store("t", (i, k), at("y", i, k)), over=((k, M), (i, N)))]
 LITERAL = ((j, N), (k, L.lit(3)), (i, N))
 
@@ -132,7 +123,7 @@ LITERAL = ((j, N), (k, L.lit(3)), (i, N))
         [nest(L.Store("y", (j, i), at("x", i, k), add=True), over=LITERAL)],
         [nest(L.Store("y", (j, i), at("x", i, i), add=True))],
         [nest(L.Store("y", (j, i), at("x", L.mul(i, i), k), add=True))],
-        [*OWN, L.Return((L.Subview("t"),))],
+        [*OWN, L.Return((L.Part("t"),))],
         [*OWN, L.View("z", "t", (N,))],
         [*OWN, L.Rebind("t", "x")],
         [*OWN, nest(L.Store("y", (k, i), at("t", k, i)), over=((k, M), (i, N)))],
@@ -150,8 +141,8 @@ def test_left_alone(body):
 
 
 def test_what_a_product_reads_is_copied_for_the_loops():
-    product = L.Call("rt.gemm", (L.Subview("x"), L.Subview("z")))
-    new = text(turned(DOWN, product))
+    product = L.Call("rt.gemm", (L.Part("x"), L.Part("z")))
+    new = routine_text(turned(DOWN, product))
     assert "x_turned[k, i]" in new and "rt.gemm(x, z)" in new
 
 
@@ -162,7 +153,7 @@ def test_places_that_are_named_make_an_axis_short():
         nest(L.Store("y", (L.ZERO, i), at("t", i, L.lit(c))), over=((k, N), (j, N), (i, N)))
         for c in range(2)
     ]
-    assert "t[i, j] =" in text(turned(L.Alloc("t", F, (N, M)), rows, *columns))
+    assert "t[i, j] =" in routine_text(turned(L.Alloc("t", F, (N, M)), rows, *columns))
     assert is_same(L.Alloc("t", F, (N, M)), rows, columns[1])
 
 

@@ -11,19 +11,11 @@ import s2s
 from s2s.transforms.lower.analysis.in_bounds import AccumulationFacts
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.promote_accumulators import promote_accumulators
+from tests.transforms.lower.loop_ir_text import at, loop, routine_text
 
 F = "float64"
 I, K, N = L.Name("i"), L.Name("k"), L.Name("n")  # noqa: E741
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
-
-
-def loop(*body, stop: L.Expr = N, step=1):
-    return L.Loop("i", L.ZERO, stop, L.lit(step), list(body))
 
 
 ADDED = L.Store("c", (K,), at("x", I), add=True)
@@ -36,15 +28,10 @@ def summed(*body, escaping=(), may_alias=lambda a, b: a == b):
     return promote_accumulators(new, {"c": F, "x": F}, {*escaping}, may_alias, new_name, places)
 
 
-def text(body):
-    lines = print_module([L.Routine("f", ["c", "x", "k", "n"], [*body, L.Return(())])], "")
-    return lines.split("def f(c, x, k, n):\n")[-1].replace("    return ()\n", "").rstrip()
-
-
 def test_a_variable_for_each_element():
     two = L.Store("c", (L.ZERO,), at("x", I), add=True)
     assert (
-        text(summed(loop(ADDED, two)))
+        routine_text(summed(loop(ADDED, two)))
         == """\
     acc = np.float64(0.0)
     acc_1 = np.float64(0.0)
@@ -55,12 +42,12 @@ def test_a_variable_for_each_element():
         c[k] += acc
         c[0] += acc_1"""
     )
-    assert "if" not in text(summed(loop(ADDED, stop=L.lit(3))))
+    assert "if" not in routine_text(summed(loop(ADDED, stop=L.lit(3))))
 
 
 def test_other_elements_may_be_added_to():
     moving = L.Store("c", (I,), at("x", I), add=True)
-    assert text(summed(loop(ADDED, moving))).count("acc") == 4
+    assert routine_text(summed(loop(ADDED, moving))).count("acc") == 4
 
 
 @pytest.mark.parametrize(
@@ -82,7 +69,7 @@ def test_other_elements_may_be_added_to():
          "a bound that changes"],
 )  # fmt: skip
 def test_left_alone(body):
-    assert text(summed(body)) == text([body])
+    assert routine_text(summed(body)) == routine_text([body])
 
 
 INT = "int64"
@@ -99,7 +86,7 @@ def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
 def test_in_some_rounds_if_the_element_is_there():
     added = L.Store("c", (J,), at("c", SMALLER), add=True)
     assert (
-        text(summed(table(added)))
+        routine_text(summed(table(added)))
         == """\
     for j in range(n):
         acc = np.float64(0.0)
@@ -123,14 +110,16 @@ def test_in_some_rounds_if_the_element_is_there():
     ids=["beyond", "maybe negative", "maybe the same", "also read", "also written"],
 )
 def test_in_some_rounds_left_alone(body):
-    assert text(summed(body)) == text([body])
+    assert routine_text(summed(body)) == routine_text([body])
 
 
 def test_memory_and_errors():
-    assert text(summed(loop(ADDED), may_alias=lambda a, b: True)) == text([loop(ADDED)])
+    assert routine_text(summed(loop(ADDED), may_alias=lambda a, b: True)) == routine_text(
+        [loop(ADDED)]
+    )
     may_fail = loop(L.If(L.compare(">", I, K), [L.Fail("ValueError", "no")]), ADDED)
-    assert text(summed(may_fail, escaping=("c",))) == text([may_fail])
-    assert "acc" in text(summed(may_fail))
+    assert routine_text(summed(may_fail, escaping=("c",))) == routine_text([may_fail])
+    assert "acc" in routine_text(summed(may_fail))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.store_first_accumulate import store_first_accumulate
+from tests.transforms.lower.loop_ir_text import run_body
 
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
 ZERO = L.Lit(0.0, "float64")
@@ -40,11 +40,7 @@ def touched(body):
 
 
 def run(body, n):
-    space: dict = {}
-    exec(print_module([L.Routine("f", ["x", "y", "n"], [*body, L.Return(())])], ""), space)
-    x, y = np.full(n, np.nan), np.arange(n + 3.0) + 1.0
-    space["f"](x, y, n)
-    return x
+    return run_body(body, x=np.full(n, np.nan), y=np.arange(n + 3.0) + 1.0, n=n)["x"]
 
 
 @pytest.mark.parametrize(

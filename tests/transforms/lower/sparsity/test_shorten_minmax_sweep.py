@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.analysis.cost_model import loop_cost
+from s2s.transforms.lower.analysis.cost_model import work
 from s2s.transforms.lower.analysis.liveness import names_in
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -54,12 +54,7 @@ def shortened(body, may_alias=lambda a, b: a == b):
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0),) for n in "xyab"}
     arrays = Parameters(dict.fromkeys("xyab", F), sizes, frozenset(), set())
     skip_zero_updates(new, [*"xyabn"], arrays, may_alias, Emitter({*"xyabgtucni"}))
-    return text(new)
-
-
-def text(body):
-    lines = print_module([L.Routine("f", [*"xyabn"], body)], "")
-    return lines.split("def f(x, y, a, b, n):\n")[-1].replace("    return ()\n", "").rstrip()
+    return routine_text(new)
 
 
 def test_where_it_begins_and_ends():
@@ -136,11 +131,11 @@ def test_what_is_compared_may_share_memory():
 def test_a_loop_that_ends_soon_is_not_much_work():
     body = program(TAKEN, ADDED, PASSED)
     outer = L.Loop("k", L.ZERO, N, L.ONE, body)
-    before = loop_cost(outer, N)
+    before = work(outer, N)
     loop = body[1]
     assert isinstance(loop, L.Loop) and "n" in names_in([before.right])  # type: ignore[union-attr]
     loop.exits_early = True
-    assert not names_in([loop_cost(outer, N).right])  # type: ignore[union-attr]
+    assert not names_in([work(outer, N).right])  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- programs

@@ -11,18 +11,14 @@ import s2s
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import at, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 C, I, N, M = (L.Name(name) for name in ("c", "i", "n", "m"))  # noqa: E741
 S, T, U = (L.Name(name, F) for name in "stu")
-
-
-def at(buffer, *index):
-    return L.Load(buffer, index, F)
 
 
 def times(*factors):
@@ -47,12 +43,7 @@ def skipped(body, may_alias=lambda a, b: a == b):
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0), L.Size(n, 1)) for n in "xy"}
     arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(), set())
     skip_zero_updates(new, [*"xysm"], arrays, may_alias, Emitter({*"xystumnci"}))
-    return text(new)
-
-
-def text(body):
-    lines = print_module([L.Routine("f", ["x", "y", "s", "m"], body)], "")
-    return lines.split("def f(x, y, s, m):\n")[-1].replace("    return ()\n", "").rstrip()
+    return routine_text(new)
 
 
 def test_what_is_looked_at_and_what_is_left_out():
@@ -121,19 +112,19 @@ SUM = L.Let("u", L.Bin("+", U, times(T, at("y", C, I)), F))
     ],
 )  # fmt: skip
 def test_left_alone(body):
-    assert skipped(body) == text([*body, L.Return(())])
+    assert skipped(body) == routine_text([*body, L.Return(())])
 
 
 def test_numbers_of_an_earlier_round():
     first = [L.Let("u", T), L.Let("t", U)]
     body = program(L.Store("x", (C, I), times(U, at("y", C, I)), add=True), before=first)
     body[0].body[0].body[0] = L.Let("v", CHOICE)
-    assert skipped(body) == text([*body, L.Return(())])
+    assert skipped(body) == routine_text([*body, L.Return(())])
 
 
 def test_an_array_with_another_name():
     body = program(ADDED)
-    assert skipped(body, may_alias=lambda a, b: True) == text([*body, L.Return(())])
+    assert skipped(body, may_alias=lambda a, b: True) == routine_text([*body, L.Return(())])
 
 
 # ---------------------------------------------------------------- programs
