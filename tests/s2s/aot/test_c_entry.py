@@ -131,7 +131,7 @@ def test_the_state_changes_only_if_a_call_succeeds(block) -> None:
         assert status == 0 and value == pytest.approx(14.0 + rng.random(), rel=1e-15)
         assert block[64:72].view(np.int64)[0] == count
         before = block.copy()
-        assert step(np.array([6.0, 0.0, 0.0]), block)[0] >= status_codes.FIRST
+        assert step(np.array([6.0, 0.0, 0.0]), block)[0] >= status_codes.FIRST_PROGRAM_ERROR
         np.testing.assert_array_equal(block, before)
 
 

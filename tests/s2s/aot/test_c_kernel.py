@@ -13,7 +13,7 @@ from s2s.aot import c_kernel, status_codes
 from s2s.aot.callees import Callees
 from s2s.codegen import value_types as types
 from s2s.codegen.llvm_utils import INT
-from s2s.codegen.statements import Failures
+from s2s.codegen.statements import ErrorCodes
 from s2s.codegen.type_lowering import Context
 from s2s.errors import ValueError_
 from tests.s2s.aot.programs import aligned, lowered_function
@@ -39,9 +39,9 @@ def compiled(text: str, conditions: tuple[str, ...] = (), kept: Any = (-1,), **o
     module = ir.Module()
     kinds = (VECTOR, types.int64)
     function, known = lowered_function(text, *kinds)
-    failures = Failures(status_codes.FIRST)
+    failures = ErrorCodes(status_codes.FIRST_PROGRAM_ERROR)
     context = Context(lambda: pytest.fail("Numba is not needed"))
-    made = c_kernel.write(
+    made = c_kernel.emit_kernel(
         context, module, "f", function, known, kept, conditions, failures, Phrases(), None,
         options.get("trips"), Callees({}, known.space), [0],
     )  # fmt: skip

@@ -70,7 +70,7 @@ def test_symbols() -> None:
 
 
 def test_names_of_the_loader_are_those_that_it_uses() -> None:
-    names = c_names.of_loader()
+    names = c_names.loader_globals()
     assert {"np", "ctypes", "os", "isinstance", "_Library", "_State", "LibraryError"} <= names
     assert "step" not in names
 

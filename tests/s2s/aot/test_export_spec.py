@@ -10,13 +10,13 @@ import pytest
 import s2s
 from s2s.aot.export_spec import Item, describe
 from s2s.aot.library_state import Slot, State
-from s2s.aot.type_signature import read
+from s2s.aot.type_signature import parse_signature
 from s2s.errors import UnsupportedError
 from tests.s2s.aot.programs import Counter, mixed
 
 
 def described(function: Any, signature: Any, state: State | None = None) -> Any:
-    return describe("f", function, read(signature), State() if state is None else state)
+    return describe("f", function, parse_signature(signature), State() if state is None else state)
 
 
 def told(items: list[Item]) -> list[tuple]:

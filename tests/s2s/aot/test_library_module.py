@@ -11,7 +11,12 @@ import pytest
 from llvmlite import ir
 
 from s2s.aot import object_file
-from s2s.aot.library_module import LIBRARY, Library, Phrases, _define_no_op_refcounts
+from s2s.aot.library_module import (
+    C_LIBRARY_SYMBOLS,
+    ErrorMessages,
+    Library,
+    _define_no_op_refcounts,
+)
 from s2s.aot.library_state import State
 from s2s.errors import ValueError_
 from tests.s2s.aot.programs import needs_compiler, run, small_library
@@ -27,9 +32,9 @@ def f(x, n):
 """
 
 
-def phrases() -> Phrases:
+def phrases() -> ErrorMessages:
     failures = [("IndexError", ("index ", 0, " is out of bounds")), ("ValueError", ("plain",))]
-    return Phrases(SimpleNamespace(lowered=LOWERED, failures=failures))
+    return ErrorMessages(SimpleNamespace(lowered=LOWERED, failures=failures))
 
 
 def test_values_in_messages_become_dots() -> None:
@@ -63,7 +68,7 @@ def test_exported_names_are_unique() -> None:
     for name in ("lib_step", "log", "sinf", "memcpy", "read"):
         with pytest.raises(ValueError_, match=f"would be called {name} in C"):
             library._export(name)
-    assert {"pow", "powf", "memset"} <= LIBRARY and "malloc" not in LIBRARY
+    assert {"pow", "powf", "memset"} <= C_LIBRARY_SYMBOLS and "malloc" not in C_LIBRARY_SYMBOLS
 
 
 def test_reference_counts_do_nothing() -> None:
@@ -84,5 +89,5 @@ def test_a_library_exports_its_functions_and_needs_only_the_c_library() -> None:
     names = {"parts_step", "parts_relaxed", "parts_mixed", "parts_growing"}
     assert defined == names | {f"{n}_workspace" for n in names} | {"parts_init", "parts_message"}
     undefined = {words[-1].partition("@")[0] for words in lines if "U" in words}
-    assert undefined <= LIBRARY
+    assert undefined <= C_LIBRARY_SYMBOLS
     assert object_file.find(None, None).is_native

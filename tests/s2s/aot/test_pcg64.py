@@ -28,7 +28,7 @@ def draw() -> dict[str, Any]:
 
 
 def state_of(generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    return pcg64.words(generator, "rng")
+    return pcg64.state_words(generator, "rng")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**70])
@@ -63,7 +63,7 @@ def test_words_hold_the_whole_state() -> None:
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.Philox, np.random.PCG64DXSM])
 def test_other_generators_are_refused(kind) -> None:
     with pytest.raises(UnsupportedError, match=f"self.rng draws from {kind.__name__}"):
-        pcg64.words(np.random.Generator(kind(0)), "self.rng")
+        pcg64.state_words(np.random.Generator(kind(0)), "self.rng")
 
 
 def test_the_state_behind_it_is_not_touched(draw) -> None:

@@ -13,7 +13,7 @@ import s2s
 from s2s.aot import python_loader
 from s2s.aot.export_spec import describe
 from s2s.aot.library_state import State
-from s2s.aot.type_signature import read
+from s2s.aot.type_signature import parse_signature
 from s2s.errors import ValueError_
 from tests.s2s.aot.programs import Counter
 
@@ -21,7 +21,7 @@ from tests.s2s.aot.programs import Counter
 def text(functions: dict[str, tuple[Any, Any]], **options: Any) -> str:
     state = State()
     groups = {
-        name: [describe(f"lib_{name}", function, read(signature), state)]
+        name: [describe(f"lib_{name}", function, parse_signature(signature), state)]
         for name, (function, signature) in functions.items()
     }
     return python_loader.text("lib", "f.py:1", groups, state, options.get("grows", set()))
@@ -82,6 +82,6 @@ def test_parameters_may_have_any_names_but_those_of_the_loader() -> None:
 
 def test_quotes_in_names_do_not_end_texts() -> None:
     state = State()
-    export = describe("lib_f", s2s.function(lambda x: x * 2.0), read("float64"), state)
+    export = describe("lib_f", s2s.function(lambda x: x * 2.0), parse_signature("float64"), state)
     source = python_loader.text("lib", 'f"""\\.py:1', {"f": [export]}, state, set())
     assert ast.get_docstring(ast.parse(source)) is not None

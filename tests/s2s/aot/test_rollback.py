@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from s2s.aot.rollback import to_restore
+from s2s.aot.rollback import parameters_to_back_up
 from s2s.aot.workspace_plan import plan
 from s2s.codegen import value_types as types
 from s2s.codegen.partition.outline_nests import Plan
@@ -22,7 +22,7 @@ def restored(body: str, *kinds: Any, checked: bool = False, callees: Any = ()) -
     text = f"def f(x, y, k):\n{lines}    return ()\n"
     function, known = lowered_function(text, *(kinds or (VECTOR, VECTOR, types.int64)))
     memory = plan(function, known, Plan(function, known).private)
-    return to_restore(function, known, memory, callees, [0, 1], checked)
+    return parameters_to_back_up(function, known, memory, callees, [0, 1], checked)
 
 
 FAIL = "if k > 0:\n    raise ValueError('k')"

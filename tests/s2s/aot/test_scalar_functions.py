@@ -28,7 +28,7 @@ def last(words, n, bound):
             break
     return (found,)
 """
-KINDS = [scalar_functions.VECTOR, types.int64, types.int64]
+KINDS = [scalar_functions.INT64_VECTOR, types.int64, types.int64]
 
 
 def write(builder: Any, words: Any, n: Any, bound: Any) -> Any:

@@ -9,7 +9,7 @@ from tests.s2s.aot.programs import c_function, needs_compiler
 def test_each_status_has_a_name_and_a_message() -> None:
     assert set(status_codes.NAMES) == set(status_codes.MESSAGES) == set(range(8))
     assert len(set(status_codes.NAMES.values())) == 8
-    assert status_codes.OK == 0 and status_codes.FIRST > max(status_codes.NAMES)
+    assert status_codes.OK == 0 and status_codes.FIRST_PROGRAM_ERROR > max(status_codes.NAMES)
 
 
 @needs_compiler
@@ -21,4 +21,4 @@ def test_they_are_those_of_a_library() -> None:
         assert message(status).decode() == text
     for status in (-1, 8, 15, 2**31 - 1, -(2**31)):
         assert message(status) == b"no status of this library"
-    assert message(status_codes.FIRST).startswith(b"IndexError: ")
+    assert message(status_codes.FIRST_PROGRAM_ERROR).startswith(b"IndexError: ")

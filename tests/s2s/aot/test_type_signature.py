@@ -1,16 +1,16 @@
-"""Signatures as text or examples: what is read, and what is refused."""
+"""Signatures as text or examples: what is parse_signature, and what is refused."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from s2s.aot.type_signature import read
+from s2s.aot.type_signature import parse_signature
 from s2s.errors import TypeError_
 
 
 def shapes(given) -> list[tuple[str, tuple]]:
-    signature = read(given)
+    signature = parse_signature(given)
     return [(np.asarray(a).dtype.name, signature.of(a)) for a in signature.args]
 
 
@@ -24,39 +24,39 @@ def test_names_are_sizes_and_numbers_are_fixed() -> None:
 
 
 def test_equal_names_have_equal_examples_and_others_differ() -> None:
-    a, b, c = read("float64[n,m], float64[m], float64[k,n]").args
+    a, b, c = parse_signature("float64[n,m], float64[m], float64[k,n]").args
     assert a.shape[1] == b.shape[0] and a.shape[0] == c.shape[1]
     assert len({*a.shape, *c.shape}) == 3 and min(a.shape + c.shape) > 1
-    sizes = [len(x) for x in read(", ".join(f"float32[n{k}]" for k in range(40))).args]
+    sizes = [len(x) for x in parse_signature(", ".join(f"float32[n{k}]" for k in range(40))).args]
     assert len(set(sizes)) == 40
 
 
 def test_scalars_are_those_of_python_or_numpy() -> None:
-    x, n, y, flag, small = read("float64, int64, float32, bool, uint8").args
+    x, n, y, flag, small = parse_signature("float64, int64, float32, bool, uint8").args
     assert type(x) is float and type(n) is int
     assert type(y) is np.float32 and type(flag) is np.bool_ and type(small) is np.uint8
 
 
 def test_empty_signatures() -> None:
     for given in ("", "  ", ()):
-        assert read(given).args == ()
+        assert parse_signature(given).args == ()
 
 
 def test_examples_leave_sizes_open() -> None:
     array = np.arange(12.0).reshape(3, 4).T
-    signature = read((array, {"w": "float64[k]", "s": "text"}, [2, "int64[k]"]))
+    signature = parse_signature((array, {"w": "float64[k]", "s": "text"}, [2, "int64[k]"]))
     first, tree, items = signature.args
     assert first.flags.c_contiguous and signature.of(first) == (None, None)
     assert signature.of(tree["w"]) == ("k",) and tree["s"] == "text"
     assert items[0] == 2 and len(items[1]) == len(tree["w"])
-    assert read(np.float32(2.0)).args == (np.float32(2.0),)
-    assert read((np.array(3.0),)).args[0].shape == ()
+    assert parse_signature(np.float32(2.0)).args == (np.float32(2.0),)
+    assert parse_signature((np.array(3.0),)).args[0].shape == ()
 
 
 def test_strings_that_name_no_type_are_arguments_of_examples() -> None:
-    assert read(("mean", "float32")).args == ("mean", np.float32(1))
+    assert parse_signature(("mean", "float32")).args == ("mean", np.float32(1))
     with pytest.raises(TypeError_, match="no type"):
-        read(("mean[2]",))
+        parse_signature(("mean[2]",))
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_strings_that_name_no_type_are_arguments_of_examples() -> None:
 def test_malformed_types_are_refused(text) -> None:
     """As errors that name the text, not as errors of `int` or NumPy."""
     with pytest.raises(TypeError_) as raised:
-        read(text)
+        parse_signature(text)
     assert "type" in str(raised.value) or "means something else" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["int", "state", "workspace", "lambda", "_n", "errno", "for"])
 def test_sizes_have_names_that_c_and_python_leave_free(name) -> None:
     with pytest.raises(TypeError_, match=f"^{name} in .* means something else in C or Python"):
-        read(f"float64[{name}]")
+        parse_signature(f"float64[{name}]")

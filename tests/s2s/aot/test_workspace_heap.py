@@ -32,7 +32,7 @@ def compiled(text: str, count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def take() -> Any:
-    return compiled(workspace_heap.TAKE, 2)
+    return compiled(workspace_heap.ALLOCATE, 2)
 
 
 def blocks(heap: Any, total: int) -> list[tuple[int, int, int]]:
@@ -47,7 +47,7 @@ def blocks(heap: Any, total: int) -> list[tuple[int, int, int]]:
 
 
 def test_blocks_are_taken_and_merged_as_in_python(take) -> None:
-    total, plain = 512, python(workspace_heap.TAKE)
+    total, plain = 512, python(workspace_heap.ALLOCATE)
     heap = np.full(total + 16, 77)
     heap[:2] = total, 0
     rng, held = random.Random(0), {}
@@ -87,7 +87,9 @@ def test_a_heap_of_no_words_has_none(take) -> None:
 
 
 def test_pools() -> None:
-    draw, clear = (compiled(t, 2) for t in (workspace_heap.DRAW, workspace_heap.CLEAR))
+    draw, clear = (
+        compiled(t, 2) for t in (workspace_heap.ALLOCATE_FROM_POOL, workspace_heap.CLEAR_POOL)
+    )
     stride, count = 16, 3
     pool = np.full(stride * count + 8, 9)
     clear(address(pool), stride, count)

@@ -1,4 +1,4 @@
-"""The workspace plan: which arrays share memory, and how many bytes are needed."""
+"""The workspace plan: which arrays share memory, and how many bytes are workspace_bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.aot.workspace_plan import HEADER, LARGEST, families, grown, needed, plan, rounded
+from s2s.aot.workspace_plan import (
+    HEADER_BYTES,
+    MAX_BYTES,
+    alias_sets,
+    align_up,
+    growth_bytes_per_element,
+    plan,
+    workspace_bytes,
+)
 from s2s.codegen import value_types as types
 from s2s.codegen.partition.outline_nests import Plan
 from tests.s2s.aot.programs import lowered_function
@@ -54,7 +62,7 @@ def test_arrays_that_live_at_different_times_share_a_slot() -> None:
     x = np.zeros(10)
     sizes = sizes_of(memory, x, x)
     assert sizes == [10, 10, 10]
-    assert needed(memory, sizes) == HEADER + 2 * rounded(80)
+    assert workspace_bytes(memory, sizes) == HEADER_BYTES + 2 * align_up(80)
 
 
 def test_an_alias_keeps_its_array_alive() -> None:
@@ -68,7 +76,7 @@ def test_an_alias_keeps_its_array_alive() -> None:
             return (v[0, 0],)
         """
     function, known = lowered_function(text, VECTOR)
-    family = families(function, known)
+    family = alias_sets(function, known)
     assert family["a"] == family["v"] != family["b"]
     assert sorted(names(planned(text, VECTOR))) == [["a"], ["b"]]
 
@@ -90,7 +98,7 @@ def test_arrays_of_a_loop_that_take_turns_are_a_pool() -> None:
     (pool,) = memory.pools
     assert pool.count == len({"x", "u", "v"}) + 1  # all names, and the one being made
     assert memory.counted == {"x", "u", "v"} and not memory.heap
-    assert needed(memory, [100]) == HEADER + 4 * (rounded(800) + HEADER)
+    assert workspace_bytes(memory, [100]) == HEADER_BYTES + 4 * (align_up(800) + HEADER_BYTES)
 
 
 def test_sizes_known_only_later_need_the_heap() -> None:
@@ -135,9 +143,9 @@ def test_negative_sizes_count_as_none_and_large_ones_are_clamped() -> None:
         types.int64,
         types.int64,
     )
-    assert needed(memory, [-3, 5]) == HEADER
-    assert needed(memory, [2**40, 2**40]) == HEADER + LARGEST
-    assert needed(memory, [1, 1]) == HEADER + 64
+    assert workspace_bytes(memory, [-3, 5]) == HEADER_BYTES
+    assert workspace_bytes(memory, [2**40, 2**40]) == HEADER_BYTES + MAX_BYTES
+    assert workspace_bytes(memory, [1, 1]) == HEADER_BYTES + 64
 
 
 def test_growth_is_bounded_by_the_limit_of_trips() -> None:
@@ -157,13 +165,13 @@ def test_growth_is_bounded_by_the_limit_of_trips() -> None:
     assert without.heap and without.growth == [] and "a" in without.counted
     memory = planned(text, VECTOR, types.int64, trips=1000)
     assert len(memory.growth) == 1
-    assert needed(memory, sizes_of(memory, np.zeros(1), 5)) >= HEADER + 4 * 8 * 1000
+    assert workspace_bytes(memory, sizes_of(memory, np.zeros(1), 5)) >= HEADER_BYTES + 4 * 8 * 1000
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 2**40 + 1])
 def test_sizes_are_rounded_up(n) -> None:
-    assert rounded(n) % 64 == 0 and 0 <= rounded(n) - n < 64
-    assert grown(8, n) >= 4 * 8 * n
+    assert align_up(n) % 64 == 0 and 0 <= align_up(n) - n < 64
+    assert growth_bytes_per_element(8, n) >= 4 * 8 * n
 
 
 def test_calls_need_a_heap() -> None:

@@ -16,9 +16,9 @@ import pytest
 numba = pytest.importorskip("numba")
 
 from s2s.backends import build_kernel
-from s2s.backends.build_kernel import build, build_whole, jit_helpers, load, source
+from s2s.backends.build_kernel import build, build_njit, jit_helpers, load, source
 from s2s.codegen import value_types as types
-from s2s.codegen.numba_bridge.numba_entry import CALL, CALL_WHOLE, PREFIX
+from s2s.codegen.numba_bridge.numba_entry import CALL, CALL_LOWERED, PREFIX
 from s2s.errors import InternalCompilerError
 from tests.s2s.codegen.entries import plain_entry
 from tests.s2s.codegen.machine_code import VECTOR, module_text
@@ -84,20 +84,20 @@ def test_the_variant_that_the_text_allows() -> None:
     assert short.py_func.__name__ == CALL
     text = module_text("def f(x, a):\n    z = [a, 1.0]\n    return (x[0] * z[0],)\n")
     whole = build(text, "f", (ARRAY, FLOAT), plain_entry(text, "f"))
-    assert whole.py_func.__name__ == CALL_WHOLE and whole(np.array([2.0]), 3.0) == (6.0,)
+    assert whole.py_func.__name__ == CALL_LOWERED and whole(np.array([2.0]), 3.0) == (6.0,)
 
 
 def test_text_that_nothing_compiles_is_an_internal_error() -> None:
     text = module_text("def f(x, a):\n    return (x.no_such_attribute,)\n")
     with pytest.raises(InternalCompilerError, match="Numba"):
-        build_whole(text, "f", (ARRAY, FLOAT))
+        build_njit(text, "f", (ARRAY, FLOAT))
 
 
 def test_the_whole_text() -> None:
-    kernel = build_whole(TEXT, "f", (ARRAY, FLOAT))
+    kernel = build_njit(TEXT, "f", (ARRAY, FLOAT))
     x = np.ones(2)
     assert kernel(x, 2.0) == (6.0, 6.0) and x.tolist() == [6.0, 6.0]
-    assert build_whole(TEXT, "f", (ARRAY, FLOAT)) is kernel
+    assert build_njit(TEXT, "f", (ARRAY, FLOAT)) is kernel
 
 
 def test_the_input_of_the_code_generator() -> None:

@@ -15,7 +15,7 @@ from llvmlite import ir
 from s2s.backends.build_kernel import source
 from s2s.codegen import llvm_passes
 from s2s.codegen import value_types as types
-from s2s.codegen.kernel_module import KERNEL, Source, optimised
+from s2s.codegen.kernel_module import KERNEL, Source, optimised_module
 from s2s.codegen.llvm_utils import INT, POINTER
 from s2s.runtime import block_pool, jit_link
 
@@ -40,7 +40,7 @@ def linked(module: Any, **given: Any) -> Callable[..., Any]:
     """Verifies and compiles a module.  Returns the function that gives a Python function for a name
     and LLVM types (result, parameters…).  Undefined symbols are in `given` or in the process."""
     text = module if isinstance(module, str) else str(module)
-    parsed = llvm_passes.parsed(text)
+    parsed = llvm_passes.parse_module(text)
     names = tuple(f.name for f in parsed.functions if not f.is_declaration)
     for function in parsed.functions:
         if not function.is_declaration:
@@ -89,11 +89,11 @@ def kernel(text: str, *kinds: Any, written: list[int] | None = None) -> Callable
     """The function `f` of lowered source as a kernel with a C calling convention.  It takes NumPy
     arrays and numbers, and returns its results as numbers and arrays (copies)."""
     made = kernel_source(text, *kinds)
-    final = optimised(made, written or [])
-    missing = llvm_passes.missing(final)
+    final = optimised_module(made, written or [])
+    missing = llvm_passes.undefined_symbols(final)
     assert missing is not None, "the kernel needs Numba's environment"
     ours = block_pool.library()
-    given = {name: ours[name] for name in missing if name in block_pool.GIVEN}
+    given = {name: ours[name] for name in missing if name in block_pool.EXPORTED_SYMBOLS}
     code = jit_link.link(llvm_passes.object_code(final), (KERNEL,), given)[KERNEL]
     results = made.types.results
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from s2s.codegen import value_types as types
-from s2s.codegen.expressions import _extremum_intrinsic, is_cheap, never_fails
+from s2s.codegen.expressions import _extremum_intrinsic, cannot_raise, is_speculatable
 from s2s.codegen.value_types import Array, Callee
 from tests.s2s.codegen.machine_code import MATRIX, VECTOR, kernel, kernel_source
 
@@ -24,13 +24,13 @@ def expression(text: str) -> ast.expr:
 @pytest.mark.parametrize("text", ["x", "1.0", "x * y + 2.0", "np.float64(n)", "x < y", "not x > y",
                                   "a.shape[0] + n", "-x", "n & 3", "x < y or y < 0.0"])  # fmt: skip
 def test_cheap_expressions(text) -> None:
-    assert is_cheap(expression(text))
+    assert is_speculatable(expression(text))
 
 
 @pytest.mark.parametrize("text", ["a[i]", "np.sin(x)", "n // m", "n % m", "x ** y",
                                   "x if n > 0 else y", "x + a[i]", "f(x)"])  # fmt: skip
 def test_others_are_evaluated_only_where_they_are_needed(text) -> None:
-    assert not is_cheap(expression(text))
+    assert not is_speculatable(expression(text))
 
 
 def test_loads_of_branches_that_are_not_taken_do_not_happen() -> None:
@@ -99,7 +99,7 @@ def test_parts_of_arrays() -> None:
 
 
 def test_loads_of_arguments_that_are_only_read_are_invariant() -> None:
-    from s2s.codegen.kernel_module import optimised
+    from s2s.codegen.kernel_module import optimised_module
 
     source = kernel_source(
         """
@@ -112,17 +112,17 @@ def test_loads_of_arguments_that_are_only_read_are_invariant() -> None:
         VECTOR,
         types.int64,
     )
-    text = str(optimised(source, [1]))
+    text = str(optimised_module(source, [1]))
     assert "invariant.load" in text or text.count("load double") <= 3
 
 
 def test_what_never_fails() -> None:
     pair = (types.float64, types.float64)
-    assert never_fails(Callee(np.add, pair, types.float64))
+    assert cannot_raise(Callee(np.add, pair, types.float64))
     numba = (object(), object())
-    assert never_fails(Callee(np.nextafter, pair, types.float64, numba))
+    assert cannot_raise(Callee(np.nextafter, pair, types.float64, numba))
     ints = (types.int64, types.int64)
-    assert not never_fails(Callee(np.floor_divide, ints, types.int64, numba))
+    assert not cannot_raise(Callee(np.floor_divide, ints, types.int64, numba))
     arrays = (VECTOR, types.float64)
-    assert not never_fails(Callee(np.add, arrays, MATRIX, numba))
-    assert not never_fails(Callee(len, (types.int64,), types.int64, numba))
+    assert not cannot_raise(Callee(np.add, arrays, MATRIX, numba))
+    assert not cannot_raise(Callee(len, (types.int64,), types.int64, numba))

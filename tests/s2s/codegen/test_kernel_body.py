@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.codegen import value_types as types
-from s2s.codegen.kernel_body import last_mentions, returned
+from s2s.codegen.kernel_body import last_uses, returned_names
 from s2s.runtime import block_pool
 from tests.s2s.codegen.machine_code import VECTOR, KernelError, kernel
 
@@ -28,11 +28,11 @@ def test_last_mentions() -> None:
     (function,) = ast.parse(TEXT).body
     assert isinstance(function, ast.FunctionDef)
     first, loop, third, done = function.body
-    found = {s: {*names} for s, names in last_mentions(function.body).items()}
+    found = {s: {*names} for s, names in last_uses(function.body).items()}
     assert found == {
         first: {"g"}, loop: {"i", "n", "b", "c", "range"}, third: {"a"}, done: {"d", "x"},
     }  # fmt: skip
-    assert returned(function) == {"d", "x"}
+    assert returned_names(function) == {"d", "x"}
 
 
 MEMORY = """

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from s2s.codegen import value_types as types
-from s2s.codegen.kernel_module import KERNEL, listing, optimised, parts_of, results_of
+from s2s.codegen.kernel_module import (
+    KERNEL,
+    argument_types,
+    listing,
+    optimised_module,
+    result_types,
+)
 from s2s.codegen.type_inference import Unsupported
 from s2s.codegen.type_lowering import Context
 from s2s.errors import Overlap
@@ -35,8 +41,8 @@ def test_arrays_are_passed_as_their_parts(added) -> None:
     assert added(x, y, 2.0) == [3.0] and y.tolist() == [3.0, 5.0, 7.0, 9.0]
     context = Context(lambda: pytest.fail("Numba is not needed"))
     strided = types.Array(types.float64, 2, "A")
-    assert len(parts_of(context, strided)) == 5 and len(results_of(context, strided)) == 6
-    assert len(parts_of(context, types.boolean)) == 1
+    assert len(argument_types(context, strided)) == 5 and len(result_types(context, strided)) == 6
+    assert len(argument_types(context, types.boolean)) == 1
 
 
 def test_overlap_is_an_error_before_anything_is_written(added) -> None:
@@ -65,7 +71,7 @@ def test_listings() -> None:
 
 
 def test_equal_input_gives_equal_modules() -> None:
-    texts = {str(optimised(kernel_source(ADDED, *KINDS), [1])) for _ in range(2)}
+    texts = {str(optimised_module(kernel_source(ADDED, *KINDS), [1])) for _ in range(2)}
     assert len(texts) == 1
 
 

@@ -37,10 +37,10 @@ end:
 
 @pytest.mark.parametrize("flags, vectorised", [("", False), ("reassoc nsz", True)])
 def test_sums_are_vectorised_only_where_they_may_be_reordered(flags, vectorised) -> None:
-    module = llvm_passes.parsed(SUM.replace("FLAGS", flags))
+    module = llvm_passes.parse_module(SUM.replace("FLAGS", flags))
     llvm_passes.run(module)
     assert (" x double>" in str(module)) == vectorised
-    assert llvm_passes.missing(module) == ("outer",) or "@outer" not in str(module)
+    assert llvm_passes.undefined_symbols(module) == ("outer",) or "@outer" not in str(module)
 
 
 def test_flags_are_set_where_there_are_none() -> None:
@@ -55,12 +55,12 @@ def test_flags_are_set_where_there_are_none() -> None:
     three = builder.call(other, [one, two])
     builder.add(INT(1), INT(2))
     builder.ret(three)
-    llvm_passes.mark(module, FASTMATH)
+    llvm_passes.set_fast_math_flags(module, FASTMATH)
     assert set(one.flags) == FASTMATH and two.flags == ["contract"]
     assert set(three.fastmath) == FASTMATH
     text = str(module)
     assert '"reciprocal-estimates"="none"' in text and text.count("reciprocal-estimates") == 1
-    llvm_passes.parsed(text)
+    llvm_passes.parse_module(text)
 
 
 def test_roots_in_single_precision_are_not_estimated() -> None:
@@ -70,8 +70,8 @@ def test_roots_in_single_precision_are_not_estimated() -> None:
     builder: Any = ir.IRBuilder(made.append_basic_block())
     root = builder.call(module.declare_intrinsic("llvm.sqrt", [FLOAT]), [made.args[0]])
     builder.ret(builder.fdiv(ir.Constant(FLOAT, 1.0), root))
-    llvm_passes.mark(module, FASTMATH)
-    final = llvm_passes.parsed(str(module))
+    llvm_passes.set_fast_math_flags(module, FASTMATH)
+    final = llvm_passes.parse_module(str(module))
     llvm_passes.run(final)
     assert "rsqrt" not in llvm_passes.assembly(final)
     import ctypes
@@ -84,14 +84,14 @@ def test_roots_in_single_precision_are_not_estimated() -> None:
 
 
 def test_modules_are_verified_and_may_have_any_names() -> None:
-    module = llvm_passes.parsed('define i64 @"f\u00fc\u2192"() { ret i64 3 }')
+    module = llvm_passes.parse_module('define i64 @"f\u00fc\u2192"() { ret i64 3 }')
     assert len([*module.functions]) == 1
     with pytest.raises(RuntimeError):
-        llvm_passes.parsed(
+        llvm_passes.parse_module(
             "define i64 @f() { %x = add i64 %y, 1\n %y = add i64 %x, 1\n ret i64 %x }"
         )
     with pytest.raises(RuntimeError):
-        llvm_passes.parsed("define i64 @f() {")
+        llvm_passes.parse_module("define i64 @f() {")
 
 
 def test_undefined_symbols() -> None:
@@ -103,11 +103,11 @@ declare void @a()
 declare double @llvm.sqrt.f64(double)
 define void @f() { call void @a()\n ret void }
 """
-    assert llvm_passes.missing(llvm_passes.parsed(text)) == ("a", "b", "there")
+    assert llvm_passes.undefined_symbols(llvm_passes.parse_module(text)) == ("a", "b", "there")
     environment = '@"_ZN08NumbaEnv3f" = common global i8* null\n'
-    assert llvm_passes.missing(llvm_passes.parsed(environment)) == ()
+    assert llvm_passes.undefined_symbols(llvm_passes.parse_module(environment)) == ()
     used = environment + 'define i8* @g() { %x = load i8*, i8** @"_ZN08NumbaEnv3f"\n ret i8* %x }'
-    assert llvm_passes.missing(llvm_passes.parsed(used)) is None
+    assert llvm_passes.undefined_symbols(llvm_passes.parse_module(used)) is None
 
 
 def test_options_are_set_back(monkeypatch) -> None:
@@ -132,7 +132,7 @@ def test_the_machine_may_be_named(monkeypatch) -> None:
 
 @pytest.mark.parametrize("care", [True, False])
 def test_object_code(care) -> None:
-    module = llvm_passes.parsed(SUM.replace("FLAGS", ""))
-    llvm_passes.tidy(module)
+    module = llvm_passes.parse_module(SUM.replace("FLAGS", ""))
+    llvm_passes.run_light_passes(module)
     assert len(llvm_passes.object_code(module, care)) > 100
     assert "total" in llvm_passes.assembly(module, care)

@@ -1,4 +1,4 @@
-"""Helpers for LLVM IR: where memory is reserved, how loops count, what is declared once."""
+"""Helpers for LLVM IR: where memory is reserved, how loops count, what is declare_function once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from s2s.codegen.llvm_utils import (
     INT,
     NULL,
     POINTER,
-    counting,
-    declared,
+    alloca_of,
+    counted_loop,
+    declare_function,
+    entry_alloca,
     member,
     new_function,
-    room,
-    room_for,
     struct,
 )
 from tests.s2s.codegen.machine_code import BIT, DOUBLE, address, emitted, verified
@@ -28,9 +28,9 @@ def test_memory_in_a_loop_is_reserved_once() -> None:
     would overflow it."""
 
     def write(builder, n):
-        total = room(builder, INT, zero=True)
-        with counting(builder, n) as i:
-            place = room(builder, ir.ArrayType(INT, 32), zero=True)
+        total = entry_alloca(builder, INT, zero=True)
+        with counted_loop(builder, n) as i:
+            place = entry_alloca(builder, ir.ArrayType(INT, 32), zero=True)
             first = builder.gep(place, [INT(0), INT(5)])
             builder.store(builder.add(builder.load(first), i), first)
             builder.store(builder.add(builder.load(total), builder.load(first)), total)
@@ -47,7 +47,7 @@ def test_memory_in_a_loop_is_reserved_once() -> None:
 def test_loops_exclude_the_end(bounds) -> None:
     def write(builder, start, stop, goal):
         place = builder.bitcast(goal, INT.as_pointer())
-        with counting(builder, stop, start=start) as i:
+        with counted_loop(builder, stop, start=start) as i:
             builder.store(builder.add(i, INT(1)), builder.gep(place, [builder.add(i, INT(8))]))
 
     start, stop = bounds
@@ -61,9 +61,9 @@ def test_loops_exclude_the_end(bounds) -> None:
 
 def test_loops_nest_and_end_where_the_body_ends() -> None:
     def write(builder, n):
-        total = room(builder, INT, zero=True)
-        with counting(builder, n) as i:
-            with counting(builder, i) as j:
+        total = entry_alloca(builder, INT, zero=True)
+        with counted_loop(builder, n) as i:
+            with counted_loop(builder, i) as j:
                 with builder.if_then(builder.icmp_signed("!=", j, INT(1))):
                     builder.store(builder.add(builder.load(total), j), total)
         return builder.load(total)
@@ -73,7 +73,7 @@ def test_loops_nest_and_end_where_the_body_ends() -> None:
 
 def test_a_value_in_memory() -> None:
     def write(builder, x):
-        return builder.load(room_for(builder, builder.fadd(x, DOUBLE(1.0))))
+        return builder.load(alloca_of(builder, builder.fadd(x, DOUBLE(1.0))))
 
     assert emitted(DOUBLE, [DOUBLE], write)(2.5) == 3.5
 
@@ -81,12 +81,12 @@ def test_a_value_in_memory() -> None:
 def test_rooms_of_several_elements_do_not_overlap() -> None:
     def write(builder, goal):
         words = builder.bitcast(goal, INT.as_pointer())
-        rooms = [room(builder, INT, 7), room(builder, INT, 7)]
+        rooms = [entry_alloca(builder, INT, 7), entry_alloca(builder, INT, 7)]
         for k, place in enumerate(rooms):
-            with counting(builder, INT(7)) as i:
+            with counted_loop(builder, INT(7)) as i:
                 builder.store(builder.add(i, INT(100 * k)), builder.gep(place, [i]))
         for k, place in enumerate(rooms):
-            with counting(builder, INT(7)) as i:
+            with counted_loop(builder, INT(7)) as i:
                 there = builder.gep(words, [builder.add(i, INT(7 * k))])
                 builder.store(builder.load(builder.gep(place, [i])), there)
 
@@ -98,11 +98,11 @@ def test_rooms_of_several_elements_do_not_overlap() -> None:
 def test_functions_are_declared_once() -> None:
     module = ir.Module()
     kind = ir.FunctionType(INT, [INT])
-    first = declared(module, kind, "f")
-    assert declared(module, kind, "f") is first
+    first = declare_function(module, kind, "f")
+    assert declare_function(module, kind, "f") is first
     made = new_function(module, kind, "g", "noinline", "nounwind")
     ir.IRBuilder(made.append_basic_block()).ret(INT(0))
-    assert declared(module, kind, "g") is made and made.linkage == "internal"
+    assert declare_function(module, kind, "g") is made and made.linkage == "internal"
     text = str(verified(module).get_function("g"))
     assert "internal" in text
     with pytest.raises(Exception, match="g"):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from s2s.codegen.options import BY_NUMBA, FASTMATH, OPTIONS, WRAPPED, spelled
+from s2s.codegen.options import FASTMATH, NUMBA_OPTIONS, OPTIONS, WRAPPER_OPTIONS, canonical_options
 
 
 def test_nan_and_infinity_are_honoured() -> None:
-    for options in (OPTIONS, BY_NUMBA, WRAPPED):
+    for options in (OPTIONS, NUMBA_OPTIONS, WRAPPER_OPTIONS):
         assert not {"nnan", "ninf", "fast"} & options["fastmath"]
         assert options["error_model"] == "numpy" and options["nogil"]
 
 
 def test_numba_may_not_estimate_reciprocals() -> None:
-    assert "arcp" in OPTIONS["fastmath"] and "arcp" not in BY_NUMBA["fastmath"]
-    assert FASTMATH == OPTIONS["fastmath"]  # `BY_NUMBA` is a copy
+    assert "arcp" in OPTIONS["fastmath"] and "arcp" not in NUMBA_OPTIONS["fastmath"]
+    assert FASTMATH == OPTIONS["fastmath"]  # `NUMBA_OPTIONS` is a copy
 
 
 def test_equal_options_have_one_spelling() -> None:
@@ -22,10 +22,12 @@ def test_equal_options_have_one_spelling() -> None:
     for k in range(len(flags)):
         turned = {**dict.fromkeys(flags[k:]), **dict.fromkeys(flags[:k])}
         options = {"fastmath": set(turned), "nogil": True, "error_model": "numpy"}
-        spellings.add(spelled(dict(reversed(options.items())) if k % 2 else options))
-    assert spellings == {spelled(OPTIONS)}
+        spellings.add(canonical_options(dict(reversed(options.items())) if k % 2 else options))
+    assert spellings == {canonical_options(OPTIONS)}
 
 
 def test_different_options_have_different_spellings() -> None:
-    assert len({spelled(o) for o in (OPTIONS, BY_NUMBA, WRAPPED)}) == 3
-    assert spelled({"nogil": True, "fastmath": set()}) != spelled({"nogil": 1.5, "fastmath": set()})
+    assert len({canonical_options(o) for o in (OPTIONS, NUMBA_OPTIONS, WRAPPER_OPTIONS)}) == 3
+    assert canonical_options({"nogil": True, "fastmath": set()}) != canonical_options(
+        {"nogil": 1.5, "fastmath": set()}
+    )

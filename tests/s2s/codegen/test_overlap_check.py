@@ -32,7 +32,7 @@ def checker(kinds: list[types.Array], written: int, framed: bool) -> Any:
         if framed:
             words = builder.bitcast(args[0], INT.as_pointer())
             starts = [sum(map(len, taken[:i])) for i in range(len(taken))]
-            overlap_check.emit_in(builder, words, [*zip(kinds, starts)], written, fail)
+            overlap_check.emit_for_frame(builder, words, [*zip(kinds, starts)], written, fail)
         else:
             buffers, rest = [], list(args)
             for kind, own in zip(kinds, taken):
@@ -105,8 +105,8 @@ def test_arrays_that_are_only_read_may_overlap() -> None:
 
 def test_the_check_is_written_once() -> None:
     module = ir.Module()
-    first = overlap_check.function(module)
-    assert overlap_check.function(module) is first
+    first = overlap_check.disjoint_function(module)
+    assert overlap_check.disjoint_function(module) is first
     made = ir.Function(module, ir.FunctionType(ir.VoidType(), []), "f")
     assert first.name == overlap_check.FUNCTION_NAME and made.name == "f"
 
@@ -115,7 +115,7 @@ def test_addresses_are_unsigned() -> None:
     """In the upper half of the address space, too."""
 
     def write(builder: Any, table: Any) -> Any:
-        check = overlap_check.function(builder.module)
+        check = overlap_check.disjoint_function(builder.module)
         return builder.call(check, [builder.bitcast(table, INT.as_pointer()), INT(1), INT(2)])
 
     run = emitted(BIT, [POINTER], write)

@@ -21,7 +21,7 @@ def functions():
     module = ir.Module()
     for name in (refcount.RETAIN, refcount.RELEASE):
         ir.Function(module, ir.FunctionType(VOID, [POINTER]), name)
-    refcount.write(module)
+    refcount.define_refcount_functions(module)
     given = {"NRT_MemInfo_call_dtor": ctypes.cast(DESTRUCTOR, ctypes.c_void_p).value}
     made = linked(module, **given)
     return (made(name, VOID, POINTER) for name in (refcount.RETAIN, refcount.RELEASE))
@@ -67,7 +67,7 @@ def test_threads_may_count_at_once() -> None:
 
 def test_only_modules_that_count_get_the_functions() -> None:
     module = ir.Module()
-    refcount.write(module)
+    refcount.define_refcount_functions(module)
     assert not module.globals
 
 
@@ -83,8 +83,8 @@ def test_pairs_are_pruned_by_their_names() -> None:
         ir.Function(module, ir.FunctionType(VOID, [POINTER]), "NRT_decref"), [made.args[0]]
     )
     builder.ret_void()
-    refcount.write(module)
-    parsed = llvm_passes.parsed(str(module))
+    refcount.define_refcount_functions(module)
+    parsed = llvm_passes.parse_module(str(module))
     llvm_passes.run(parsed)
     text = str(parsed.get_function("f"))
     assert "atomicrmw" not in text and "call" not in text
@@ -94,6 +94,6 @@ def test_pairs_are_pruned_by_their_names() -> None:
 def test_a_block_has_the_layout_of_numba() -> None:
     """The count at 0, the destructor, its argument, the data at 24, the size at 32."""
     kind = array_values.HEADER
-    target = llvm_passes.machine().target_data
+    target = llvm_passes.target_machine().target_data
     assert kind.get_abi_size(target) == 40
     assert [kind.get_element_offset(target, k) for k in range(5)] == [0, 8, 16, 24, 32]

@@ -10,7 +10,7 @@ import pytest
 from s2s import kernels
 from s2s.codegen import value_types as types
 from s2s.codegen.llvm_utils import INT
-from s2s.codegen.statements import SMALL, Failures, is_small
+from s2s.codegen.statements import MAX_STACK_ELEMENTS, ErrorCodes, fits_on_stack
 from s2s.runtime import block_pool
 from tests.s2s.codegen.machine_code import VECTOR, KernelError, kernel
 
@@ -148,7 +148,7 @@ def test_branches_that_all_fail_leave_no_way_on() -> None:
 
 
 def test_codes_of_failures_are_numbered_once() -> None:
-    failures = Failures(16)
+    failures = ErrorCodes(16)
     first = failures.code(ValueError, ("a",))
     assert (first, failures.code(ValueError, ("b",)), failures.code(TypeError, ("a",))) == (
         16, 17, 18,
@@ -158,9 +158,13 @@ def test_codes_of_failures_are_numbered_once() -> None:
 
 
 def test_only_arrays_of_few_constants_are_small() -> None:
-    assert is_small([INT(SMALL)]) and is_small([INT(4), INT(SMALL // 4)]) and is_small([])
-    assert is_small([INT(0), INT(10**6)])
-    assert not is_small([INT(SMALL + 1)]) and not is_small([INT(9), INT(8)])
+    assert (
+        fits_on_stack([INT(MAX_STACK_ELEMENTS)])
+        and fits_on_stack([INT(4), INT(MAX_STACK_ELEMENTS // 4)])
+        and fits_on_stack([])
+    )
+    assert fits_on_stack([INT(0), INT(10**6)])
+    assert not fits_on_stack([INT(MAX_STACK_ELEMENTS + 1)]) and not fits_on_stack([INT(9), INT(8)])
 
 
 def test_updates_convert_to_the_type_of_the_array() -> None:

@@ -22,7 +22,7 @@ def no_numba() -> Any:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_in_memory(name) -> None:
     kind = memory_type(NUMBERS[name])
-    assert kind.get_abi_size(llvm_passes.machine().target_data) == np.dtype(name).itemsize
+    assert kind.get_abi_size(llvm_passes.target_machine().target_data) == np.dtype(name).itemsize
     value = Context(no_numba).value_type(NUMBERS[name])
     assert value == (BIT if name == "bool" else kind)
 

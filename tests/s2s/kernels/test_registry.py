@@ -17,16 +17,22 @@ def routine(a, b):
 
 
 def test_a_routine_of_one_form() -> None:
-    registry.is_routine(routine, "compiled")
-    assert registry.form(routine, (1, 2)) == registry.form(routine, ()) == "compiled"
+    registry.register(routine, "compiled")
+    assert (
+        registry.compiled_form(routine, (1, 2)) == registry.compiled_form(routine, ()) == "compiled"
+    )
 
 
 def test_forms_by_rank() -> None:
-    registry.by_rank(routine, 1, "vector", "matrix")
-    assert registry.form(routine, (2, 1)) == "vector"
-    assert registry.form(routine, (1, 2)) == registry.form(routine, (1, 0)) == "matrix"
+    registry.register_by_rank(routine, 1, "vector", "matrix")
+    assert registry.compiled_form(routine, (2, 1)) == "vector"
+    assert (
+        registry.compiled_form(routine, (1, 2))
+        == registry.compiled_form(routine, (1, 0))
+        == "matrix"
+    )
 
 
 def test_others_have_none() -> None:
     for thing in (len, routine, 3, "text", None, [1], {}):
-        assert registry.form(thing, (1,)) is None
+        assert registry.compiled_form(thing, (1,)) is None

@@ -29,9 +29,9 @@ def test_copies_share_no_memory(shape) -> None:
 
 
 def test_versions_by_rank() -> None:
-    assert registry.form(linalg.solve, (2, 1, 1)) is linalg_solve._solve_vector
-    assert registry.form(linalg.solve, (2, 2, 2)) is linalg_solve._solve
-    assert registry.form(linalg.inv, (2, 2)) is linalg_solve._inv
+    assert registry.compiled_form(linalg.solve, (2, 1, 1)) is linalg_solve._solve_vector
+    assert registry.compiled_form(linalg.solve, (2, 2, 2)) is linalg_solve._solve
+    assert registry.compiled_form(linalg.inv, (2, 2)) is linalg_solve._inv
 
 
 def test_numba_finds_the_routine_of_a_name() -> None:

@@ -19,4 +19,4 @@ def test_all_are_registered() -> None:
     assert len(functions) > 15
     for function in functions:
         ranks = (2,) * len(inspect.signature(function).parameters)
-        assert registry.form(function, ranks) is not None, function
+        assert registry.compiled_form(function, ranks) is not None, function

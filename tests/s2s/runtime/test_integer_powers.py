@@ -16,7 +16,7 @@ from s2s.runtime import integer_powers
     "name, number", [("__powidf2", ctypes.c_double), ("__powisf2", ctypes.c_float)]
 )
 def test_powers(name, number) -> None:
-    integer_powers.offer()
+    integer_powers.register_symbols()
     address = llvm.address_of_symbol(name)
     assert address
     run = ctypes.CFUNCTYPE(number, number, ctypes.c_int32)(address)

@@ -49,7 +49,7 @@ def test_functions_and_variables(folder) -> None:
 
 def test_object_code_is_cached(folder) -> None:
     made: list[int] = []
-    code = llvm_passes.object_code(llvm_passes.parsed(TEXT))
+    code = llvm_passes.object_code(llvm_passes.parse_module(TEXT))
 
     def compiled() -> bytes:
         made.append(1)
@@ -66,13 +66,15 @@ def test_object_code_is_cached(folder) -> None:
 def test_symbols_of_the_process_are_found() -> None:
     text = "declare double @cos(double)\ndefine double @f(double %x) {\n"
     text += "  %y = call double @cos(double %x)\n  ret double %y\n}"
-    code = llvm_passes.object_code(llvm_passes.parsed(text))
+    code = llvm_passes.object_code(llvm_passes.parse_module(text))
     address = jit_link.link(code, ("f",), {})["f"]
     assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)(0.0) == 1.0
 
 
 def test_symbols_that_do_not_exist_are_errors() -> None:
-    code = llvm_passes.object_code(llvm_passes.parsed(TEXT.replace("outer", "s2s_no_such_symbol")))
+    code = llvm_passes.object_code(
+        llvm_passes.parse_module(TEXT.replace("outer", "s2s_no_such_symbol"))
+    )
     with pytest.raises(RuntimeError):
         jit_link.link(code, ("twice",), {})["twice"]
 
@@ -81,7 +83,7 @@ def test_code_of_routines(folder) -> None:
     name = f"{jit_link.ROUTINE}{store.digest('test')}"
     assert jit_link.routine_code(name) is None
     code = Code(b"object", ("a",), ("b", "c"))
-    jit_link.keep_routine(name, code)
+    jit_link.cache_routine(name, code)
     assert jit_link.routine_code(name) is code
     jit_link._routines.clear()
     assert jit_link.routine_code(name) == code  # from the disk
@@ -123,6 +125,6 @@ def test_engines_live_until_the_end() -> None:
 
     thing = object()
     before = sys.getrefcount(thing)
-    assert jit_link.immortal(thing) is thing
+    assert jit_link.keep_alive_forever(thing) is thing
     assert sys.getrefcount(thing) > before
     assert jit_link.engine() is jit_link.engine()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from s2s.runtime.lazy_import import later
+from s2s.runtime.lazy_import import lazy_import
 
 TEXT = """
 import builtins
@@ -34,19 +34,19 @@ def loaded() -> int:
 
 
 def test_a_module_is_loaded_at_its_first_use(module) -> None:
-    found = later(module)
-    assert later(module) is found is sys.modules[module] and loaded() == 0
+    found = lazy_import(module)
+    assert lazy_import(module) is found is sys.modules[module] and loaded() == 0
     assert found.value == 7 and loaded() == 1
-    assert found.value == 7 and later(module) is found and loaded() == 1
+    assert found.value == 7 and lazy_import(module) is found and loaded() == 1
 
 
 def test_a_module_that_is_imported_is_returned(module) -> None:
     plain = __import__(module)
-    assert later(module) is plain and loaded() == 1
-    assert later("sys") is sys
+    assert lazy_import(module) is plain and loaded() == 1
+    assert lazy_import("sys") is sys
 
 
 def test_missing_modules_are_errors_at_once() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module") as raised:
-        later("no_such_module")
+        lazy_import("no_such_module")
     assert raised.value.name == "no_such_module" and "no_such_module" not in sys.modules

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from s2s.runtime import locks
-from s2s.runtime.locks import OrderedLock, compiler_lock, hold_compiler_lock, is_compiling, making
+from s2s.runtime.locks import (
+    OrderedLock,
+    compiler_lock,
+    hold_compiler_lock,
+    is_compiling,
+    kernel_locks,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -59,12 +65,12 @@ def test_threads_exclude_each_other() -> None:
 
 
 def test_the_order_of_s2s() -> None:
-    assert locks.lock.later == (locks.loading,)
-    with locks.loading, pytest.raises(AssertionError):
-        locks.lock.acquire()
+    assert locks.translation_lock.later == (locks.codegen_lock,)
+    with locks.codegen_lock, pytest.raises(AssertionError):
+        locks.translation_lock.acquire()
     with compiler_lock():
         assert is_compiling()
-        for one in (locks.lock, locks.loading):
+        for one in (locks.translation_lock, locks.codegen_lock):
             with pytest.raises(AssertionError):
                 one.acquire()
     assert not is_compiling() and in_thread(is_compiling) is False
@@ -72,28 +78,37 @@ def test_the_order_of_s2s() -> None:
 
 def test_kernels_are_made_under_locks() -> None:
     for backend in ("loops", "python"):
-        with making(backend):
-            assert locks.lock.is_held() and not locks.loading.is_held() and not is_compiling()
+        with kernel_locks(backend):
+            assert (
+                locks.translation_lock.is_held()
+                and not locks.codegen_lock.is_held()
+                and not is_compiling()
+            )
     for backend in ("numba", "native"):
-        with making(backend):
-            assert locks.loading.is_held() and not locks.lock.is_held()
+        with kernel_locks(backend):
+            assert locks.codegen_lock.is_held() and not locks.translation_lock.is_held()
             hold_compiler_lock()
             hold_compiler_lock()
             assert is_compiling()
-            with making(backend):  # a kernel that another one needs
+            with kernel_locks(backend):  # a kernel that another one needs
                 assert is_compiling()
-            assert is_compiling() and locks.loading.is_held()
-        assert not is_compiling() and not locks.loading.is_held() and locks._making_stacks == []
-    with compiler_lock(), making("numba"):  # Numba compiles a function that calls one of s2s
-        assert not locks.loading.is_held()
+            assert is_compiling() and locks.codegen_lock.is_held()
+        assert (
+            not is_compiling() and not locks.codegen_lock.is_held() and locks._making_stacks == []
+        )
+    with compiler_lock(), kernel_locks("numba"):  # Numba compiles a function that calls one of s2s
+        assert not locks.codegen_lock.is_held()
 
 
 def test_locks_are_released_after_an_error() -> None:
     for backend in ("loops", "numba"):
-        with pytest.raises(KeyError), making(backend):
+        with pytest.raises(KeyError), kernel_locks(backend):
             hold_compiler_lock()
             raise KeyError
-        assert not any(one.is_held() for one in (locks.lock, locks.loading)) and not is_compiling()
+        assert (
+            not any(one.is_held() for one in (locks.translation_lock, locks.codegen_lock))
+            and not is_compiling()
+        )
         assert locks._making_stacks == []
 
 
@@ -104,7 +119,7 @@ locks.FORK_TIMEOUT = float(sys.argv[1])
 held, done = threading.Event(), threading.Event()
 
 def work():
-    with locks.lock, locks.loading:
+    with locks.translation_lock, locks.codegen_lock:
         held.set()
         done.wait(float(sys.argv[2]))
 
@@ -113,12 +128,12 @@ thread.start()
 held.wait()
 child = os.fork()
 if child == 0:
-    ok = locks.lock.acquire(timeout=5) and locks.loading.acquire(timeout=5)
+    ok = locks.translation_lock.acquire(timeout=5) and locks.codegen_lock.acquire(timeout=5)
     os._exit(0 if ok else 3)
 done.set()
 thread.join()
 _, status = os.waitpid(child, 0)
-assert locks.lock.acquire(timeout=5)
+assert locks.translation_lock.acquire(timeout=5)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
@@ -133,7 +148,11 @@ def test_a_child_can_take_the_locks(timeout, hold) -> None:
 
 def test_handlers_of_forks_are_balanced() -> None:
     locks._before_fork()
-    assert locks.lock.is_held() and locks.loading.is_held()
+    assert locks.translation_lock.is_held() and locks.codegen_lock.is_held()
     locks._after_fork(False)
-    assert not locks.lock.is_held() and not locks.loading.is_held() and not is_compiling()
+    assert (
+        not locks.translation_lock.is_held()
+        and not locks.codegen_lock.is_held()
+        and not is_compiling()
+    )
     locks._after_fork(False)  # registered during a fork: nothing is held

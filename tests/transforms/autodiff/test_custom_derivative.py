@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.autodiff.custom_derivative import inline, settle
+from s2s.transforms.autodiff.custom_derivative import erase_custom_derivatives, inline
 from s2s.transforms.autodiff.forward import forward
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.ir.nodes import (
@@ -92,15 +92,15 @@ def test_both_modes_use_the_declared_derivative() -> None:
         want = factor * 3.0 * np.cos(x)
         module = custom()
         vjp = reverse(module, ("x",), 0, Facts())
-        np.testing.assert_allclose(run(settle(vjp), x, 1.0)[2], want, rtol=1e-15)
+        np.testing.assert_allclose(run(erase_custom_derivatives(vjp), x, 1.0)[2], want, rtol=1e-15)
         jvp = forward(module, ("x",), Facts())
-        got = run(settle(jvp), x, 1.0)
+        got = run(erase_custom_derivatives(jvp), x, 1.0)
         assert any(np.isclose(v, want, rtol=1e-15) for v in got), got
 
 
 def test_settled_values_are_those_computed() -> None:
     module = custom()
-    settled = settle(module)
+    settled = erase_custom_derivatives(module)
     assert not any(isinstance(s, Custom) for s in walk(settled.main.body))
     assert any(isinstance(s, Custom) for s in walk(module.main.body))
     assert run(settled, 0.5) == run(module, 0.5) == [2 * np.sin(0.5), np.sin(0.5)]
@@ -108,7 +108,7 @@ def test_settled_values_are_those_computed() -> None:
 
 def test_a_value_of_another_type_is_converted() -> None:
     """A weak target stays a Python number."""
-    settled = settle(custom(weak=True))
+    settled = erase_custom_derivatives(custom(weak=True))
     conversions = [s for s in settled.main.body if isinstance(s, Assign) and s.op.name == "same"]
     assert [s.target.type for s in conversions] == [WEAK]
     value = run(settled, 0.5)[1]
@@ -121,18 +121,18 @@ def test_values_of_values_are_resolved() -> None:
     inner = Custom([a], (x,), (x,), (x,), triple())
     outer = Custom([b], (a,), (a,), (a,), triple())
     function = Function("f", [x], [inner, outer], [b, Const(1.0, F8)], effects=[(x, b)])
-    settled = settle(Module({"f": function}, "f")).main
+    settled = erase_custom_derivatives(Module({"f": function}, "f")).main
     assert (settled.body, settled.results) == ([], [x, Const(1.0, F8)])
     assert settled.effects == [(x, x)]
 
 
 def test_budgets_are_removed_and_other_functions_left_as_they_are() -> None:
     module = program({"x": F8}, lambda p, x: p.loop(3, [x], lambda i, s: [np.sin(s)]))
-    assert settle(module).main is module.main
+    assert erase_custom_derivatives(module).main is module.main
     (loop,) = module.main.body
     assert isinstance(loop, For)
     limited = replace(loop, budget=Budget(Const(2, Scalar("int64"))))
     outer = For(Var("k", Scalar("int64")), loop.start, loop.stop, loop.step, [limited])
-    settled = settle(Module({"f": replace(module.main, body=[outer])}, "f"))
+    settled = erase_custom_derivatives(Module({"f": replace(module.main, body=[outer])}, "f"))
     assert [s.budget for s in walk(settled.main.body) if isinstance(s, For)] == [None, None]
     assert limited.budget is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from s2s.transforms.bufferize.alias_analysis import AliasAnalysis, aliased_args, buffered
+from s2s.transforms.bufferize.alias_analysis import AliasAnalysis, aliased_args, is_reference
 from s2s.transforms.ir.nodes import Array, Assign, ListOf, Module, Op, Record, Scalar, Var, walk
 from s2s.transforms.ir.symbolic_dims import Dim
 from tests.transforms.programs import BOOL, F8, Program, int_scalar, program, vector
@@ -31,7 +31,7 @@ def named(module: Module, stem: str) -> list[str]:
      (Record((("x", "float64"),), (Dim.of("n"),)), True)],
 )  # fmt: skip
 def test_types_that_refer_to_memory(type_, memory):
-    assert buffered(type_) is memory
+    assert is_reference(type_) is memory
 
 
 X, K = Var("x", V), Var("k", Array("int64", (Dim.of("k.0"),)))

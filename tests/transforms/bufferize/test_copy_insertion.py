@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.bufferize.copy_insertion import group_start, own, saved_name, stem
+from s2s.transforms.bufferize.copy_insertion import group_start, insert_copies, saved_name, stem
 from s2s.transforms.ir.builder import NameSupply
 from s2s.transforms.ir.nodes import Assign, For, Module, Origin, Span, Stmt, Var, While, blocks_of
 from s2s.transforms.ir.scopes import names_of
@@ -40,12 +40,12 @@ def owned(params: dict[str, Any], build: Any, *args: Any, for_lowering: bool = F
     want = run(program(params, build), *args)
     module = program(params, build)
     names = NameSupply(names_of(module.main))
-    walk = own(module.main, names, for_lowering)
+    walk = insert_copies(module.main, names, for_lowering)
     assert not walk.facts.conflicts
     for g, w in zip(run(module, *args), want, strict=True):
         np.testing.assert_array_equal(g, w)
     found = copies(module)
-    own(module.main, names, for_lowering)
+    insert_copies(module.main, names, for_lowering)
     assert copies(module) == found
     return found, module
 
@@ -102,7 +102,7 @@ def test_repeated_results_of_a_function_that_others_call():
 
     module = program({"x": V}, build)
     module.main.notes["callee"] = True
-    own(module.main, NameSupply(names_of(module.main)))
+    insert_copies(module.main, NameSupply(names_of(module.main)))
     assert len(copies(module)) == 1 and len({r.name for r in module.main.results}) == 2
 
 
@@ -163,7 +163,7 @@ def test_an_optional_update_becomes_a_sum_instead_of_a_copy():
         return a, b
 
     module = program({"x": V}, build)
-    own(module.main, NameSupply(names_of(module.main)))
+    insert_copies(module.main, NameSupply(names_of(module.main)))
     assert [s.op.name for s in module.main.body if isinstance(s, Assign)] == ["multiply", "add"]
     for got, want in zip(run(module, X), (X * 2.0, X * 3.0), strict=True):
         np.testing.assert_array_equal(got, want)
@@ -177,7 +177,7 @@ def test_effects_are_stored_in_their_parameter():
     main = module.main
     main.effects = [(main.params[0], main.results[0])]
     main.results = []
-    own(main, NameSupply(names_of(main)))
+    insert_copies(main, NameSupply(names_of(main)))
     (_, final) = main.effects[0]
     last = main.body[-1]
     assert isinstance(last, Assign) and last.target == final
@@ -185,7 +185,7 @@ def test_effects_are_stored_in_their_parameter():
 
 
 def test_one_memory_layout_per_variable_in_compiled_code():
-    """A transposed view and a buffer of the function's own do not share a variable."""
+    """A transposed view and a buffer of the function's insert_copies do not share a variable."""
 
     def build(p: Program, x: Any, c: Any) -> Any:
         a = x * 2.0

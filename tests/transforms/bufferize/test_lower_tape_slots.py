@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.bufferize.copy_insertion import stem
 from s2s.transforms.bufferize.lower_tape_slots import lower_tape_slots
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.emit.numpy_writer import write
 from s2s.transforms.ir.builder import NameSupply
 from s2s.transforms.ir.nodes import Assign, For, Function, ListOf, Module, Push, Save, Store, walk
@@ -37,7 +37,7 @@ def squaring(p: Program, x: Any, n: Any) -> Any:
 
 
 def planned(module: Module) -> Module:
-    return save(simplify(reverse(module, ["x"], 0, Facts())), Facts())
+    return plan_tape(simplify(reverse(module, ["x"], 0, Facts())), Facts())
 
 
 def lowered(params: dict[str, Any], build: Any) -> Function:
@@ -107,7 +107,7 @@ def test_values(build, n):
     """Oracle: finite differences."""
     x = np.array([0.5, 1.5, 1.1]) if build is vectors else 1.3
     module = program({"x": vector("x") if build is vectors else F8, "n": int_scalar("n")}, build)
-    text = write(storage(planned(module)))
+    text = write(bufferize(planned(module)))
     value, gradient = call_text(text, planned(module).main.name, [x, n, 1.0])
     np.testing.assert_allclose(value, run(module, x, n)[0], rtol=1e-12)
     want = differences(lambda x, n: run(module, x, n)[0], [x, n], 0)

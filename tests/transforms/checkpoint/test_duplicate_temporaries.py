@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.checkpoint.duplicate_temporaries import respell
+from s2s.transforms.checkpoint.duplicate_temporaries import duplicate_temporaries
 from s2s.transforms.ir.nodes import Assign, Function, Module, Origin, Span, Var, operands_of
 from tests.transforms.programs import F8, Program, program, run, vector
 
@@ -25,7 +25,7 @@ def respelt(params: dict[str, Any], build: Any, *args: Any) -> tuple[Function, l
     """The function, and the operations of its sweep.  It computes what it did."""
     module = program(params, build)
     want = run(module, *args)
-    new = respell(module.main)
+    new = duplicate_temporaries(module.main)
     for g, w in zip(run(Module({"f": new}, "f"), *args), want, strict=True):
         np.testing.assert_array_equal(g, w)
     sweep = [s for s in new.body if isinstance(s, Assign) and s.origin and s.origin.sweep]
@@ -156,7 +156,7 @@ def test_an_element_of_an_array_that_is_overwritten():
 
 def test_nothing_without_a_sweep():
     module = program({"x": F8}, lambda p, x: x * 2.0 + x)
-    assert respell(module.main).body == module.main.body
+    assert duplicate_temporaries(module.main).body == module.main.body
     span = Span("m.py", 1, 0, 1, 1)
     assert Origin(span, span).sweep == 0
 

@@ -10,9 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.checkpoint.min_cut import store_cost
-from s2s.transforms.checkpoint.plan_tape import TapePlanner, save
+from s2s.transforms.checkpoint.plan_tape import TapePlanner, plan_tape
 from s2s.transforms.checkpoint.remat_policy import RematPolicy
-from s2s.transforms.checkpoint.rematerialize import NEVER
+from s2s.transforms.checkpoint.rematerialize import INFINITE_COST
 from s2s.transforms.ir.nodes import Assign, For, Function, Save, walk
 from s2s.transforms.ir.record import replace
 from s2s.transforms.ir.symbolic_dims import Facts
@@ -52,7 +52,7 @@ def test_costs_of_values():
         elif made.get(name) in ("add", "subtract", "multiply"):
             assert value.compute == 1.0
         else:
-            assert value.compute == NEVER  # a carried value
+            assert value.compute == INFINITE_COST  # a carried value
 
 
 def linear(p: Program, x: Any, n: Any) -> Any:
@@ -131,7 +131,9 @@ def test_a_view_is_not_stored_itself():
     chooser, main = policy({"x": vector("x", 2), "n": int_scalar("n")}, build)
     made = {s.target.name: s.op.name for s in walk(main.body) if isinstance(s, Assign)}
     values = chooser.values([p for p in chooser.saver.pairs if p.loops()])
-    assert [v.store for name, v in values.items() if made.get(name) == "transpose"] == [NEVER]
+    assert [v.store for name, v in values.items() if made.get(name) == "transpose"] == [
+        INFINITE_COST
+    ]
 
 
 def loss(x: Any, n: int) -> Any:
@@ -151,6 +153,6 @@ def test_values(n):
 
 
 def test_the_plan_follows_the_choice():
-    module = save(simplify(reverse(program(PARAMS, linear), ["x"], 0, Facts())), Facts())
+    module = plan_tape(simplify(reverse(program(PARAMS, linear), ["x"], 0, Facts())), Facts())
     saves = [s for s in walk(module.main.body) if isinstance(s, Save)]
     assert len(saves) == 1

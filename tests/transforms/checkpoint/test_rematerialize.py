@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.checkpoint.rematerialize import LIMIT, NEVER, Rematerializer, cost
+from s2s.transforms.checkpoint.rematerialize import (
+    INFINITE_COST,
+    MAX_RECOMPUTE_COST,
+    Rematerializer,
+    cost,
+)
 from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.ir.builder import NameSupply, const
 from s2s.transforms.ir.nodes import Array, Const, Function, Op, Operand, Scalar, Var
@@ -27,10 +32,10 @@ def op(name: str, *args: Operand, **attrs: Any) -> Op:
     ("operation", "want"),
     [
         (op("shape", X, axis=0), 0.0),
-        (op("restore"), NEVER),  # which is what is to be replaced
+        (op("restore"), INFINITE_COST),  # which is what is to be replaced
         (op("transpose", X, axes=(0,)), 1.0),
         (op("zeros_like", X, dtype="float64"), 1.0),
-        (op("undef", type=F8), NEVER),
+        (op("undef", type=F8), INFINITE_COST),
         (op("index", X, const(0), items=(("int", 1),)), 1.0),
         (op("index", X, Y, items=(("array", 1),)), 4.0),
         (op("add", A, B), 1.0),
@@ -41,8 +46,8 @@ def op(name: str, *args: Operand, **attrs: Any) -> Op:
         (op("power", A, const(-3)), 2.0),
         (op("power", A, const(4)), 16.0),
         (op("power", A, B), 16.0),
-        (op("sum", X, axis=None, keepdims=False), NEVER),
-        (op("matmul", X, Y), NEVER),
+        (op("sum", X, axis=None, keepdims=False), INFINITE_COST),
+        (op("matmul", X, Y), INFINITE_COST),
     ],
     ids=lambda v: v.name if isinstance(v, Op) else str(v),
 )
@@ -110,9 +115,9 @@ def test_a_given_target():
 
 def test_values_that_are_too_expensive():
     assert maker().rebuild(E) is None  # exp costs more than the limit
-    assert maker(limit=NEVER).rebuild(E) is not None
+    assert maker(limit=INFINITE_COST).rebuild(E) is not None
     assert maker(limit=1.0).rebuild(U) is None
-    assert LIMIT >= 4.0
+    assert MAX_RECOMPUTE_COST >= 4.0
 
 
 def test_the_limit_is_for_all_values_together():

@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.checkpoint.tape_arrays import SlotPlan, value_of
 from s2s.transforms.ir.builder import const, int_const
 from s2s.transforms.ir.nodes import Const, Scalar, Var
@@ -22,7 +22,7 @@ N = int_scalar("n")
 
 def plans(params: dict[str, Any], build: Any) -> list[SlotPlan]:
     module = program(params, build)
-    main = save(simplify(reverse(module, ["x"], 0, Facts())), Facts()).main
+    main = plan_tape(simplify(reverse(module, ["x"], 0, Facts())), Facts()).main
     return list(main.notes["slots"].values())
 
 

@@ -12,7 +12,7 @@ import pytest
 from s2s.transforms import rules
 from s2s.transforms.diagnostics.activity_report import (
     DependenceGraph,
-    Place,
+    SourceLocation,
     active_variables,
     in_library,
     in_user_code,
@@ -66,7 +66,7 @@ def test_the_text_of_a_span() -> None:
 def test_places_are_shown_by_line_or_by_the_function_they_are_in() -> None:
     span = span_in("inner = np.sin(z)")
     own = location_of(Origin(span, span))
-    assert own == Place(__file__, span.line, "inner = np.sin(z)")
+    assert own == SourceLocation(__file__, span.line, "inner = np.sin(z)")
     assert str(own) == f"L{span.line}"
     framed = location_of(Origin(span, span, frame=("a.py:1 f", "b.py:2 g")))
     assert framed is not None and framed.inside == str(framed) == "b.py:2 g"

@@ -11,10 +11,10 @@ import pytest
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.diagnostics.nan_origin import (
     NonFiniteOrigin,
-    birth_of,
     first,
     kind_of,
     operands_at,
+    origin_of_nonfinite,
 )
 from s2s.transforms.ir.nodes import Call, ListOf, Module, Print, Type
 from s2s.transforms.ir.symbolic_dims import Facts
@@ -27,7 +27,7 @@ INF, NAN = np.inf, np.nan
 def birth(
     build: Callable[..., Any], *args: Any, params: Any = None, result: int = 0
 ) -> NonFiniteOrigin | None:
-    return birth_of(program(params or VX, build), args, result)
+    return origin_of_nonfinite(program(params or VX, build), args, result)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_mirror_of_a_loop_counts_as_the_loop() -> None:
         return p.loop(x.shape[0], [0.0], lambda i, s: [s + np.sqrt(p.get(x, i))])[0]
 
     vjp = reverse(program(VX, build), ("x",), 0, Facts())
-    found = birth_of(vjp, [np.array([1.0, 0.0, 4.0]), 1.0], 1)
+    found = origin_of_nonfinite(vjp, [np.array([1.0, 0.0, 4.0]), 1.0], 1)
     assert found is not None and found.kind == "inf"
     assert [it.number for it in found.loops] == [1] and found.loops[0].value == 1
 
@@ -165,7 +165,7 @@ def test_callees_keep_the_iterations_of_the_caller() -> None:
         return p.loop(5, [x], body)[0]
 
     main = program({"x": F8}, build).main
-    found = birth_of(Module({"f": main, "g": inner}, "f"), [2.0], 0)
+    found = origin_of_nonfinite(Module({"f": main, "g": inner}, "f"), [2.0], 0)
     assert found is not None and found.op is not None and found.op.name == "log"
     assert [it.number for it in found.loops] == [2]
 
@@ -192,7 +192,7 @@ def test_the_operands_behind_a_derivative() -> None:
     module = program(VX, build)
     x = np.array([1.0, 0.0, 4.0])
     vjp = reverse(module, ("x",), 0, Facts())
-    found = birth_of(vjp, [x, 1.0], 1)
+    found = origin_of_nonfinite(vjp, [x, 1.0], 1)
     assert found is not None and found.origin is not None
     seen = operands_at(module, [x], found.origin.span, found.loops)
     assert seen is not None

@@ -11,7 +11,7 @@ import pytest
 
 from s2s.transforms.autodiff.callee_vjps import CalleeVjp
 from s2s.transforms.autodiff.reverse import reverse
-from s2s.transforms.checkpoint.plan_tape import save
+from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.diagnostics import tape_report
 from s2s.transforms.diagnostics.tape_report import Size, Sizes, kept, recomputed, saved, snapshots
 from s2s.transforms.ir.nodes import (
@@ -151,7 +151,7 @@ def test_loops_that_may_end_early_have_no_trip_count() -> None:
 
 def planned(params: dict[str, Type], build: Callable[..., Any]) -> tuple[Module, Module]:
     before = program(params, build)
-    after = save(simplify(reverse(before, ("x",), 0, Facts())))
+    after = plan_tape(simplify(reverse(before, ("x",), 0, Facts())))
     return before, after
 
 

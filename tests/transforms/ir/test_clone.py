@@ -26,7 +26,7 @@ from s2s.transforms.ir.nodes import (
     targets_of,
     walk,
 )
-from s2s.transforms.ir.printer import show
+from s2s.transforms.ir.printer import print_ir
 from s2s.transforms.ir.scopes import names_of
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from tests.transforms.cases import CASES, Case
@@ -49,7 +49,7 @@ def cloned(module: Module) -> tuple[Function, Function]:
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_a_clone_computes_the_same_and_shares_no_name(case: Case) -> None:
     main, copy = cloned(case.module)
-    before = show(main)
+    before = print_ir(main)
     for args in case.args:
         for got, want in zip(run(Module({"f": copy}, "f"), *args), run(case.module, *args)):
             np.testing.assert_array_equal(got, want)
@@ -64,7 +64,7 @@ def test_a_clone_computes_the_same_and_shares_no_name(case: Case) -> None:
         for symbol in d.symbols
     }
     assert not sizes & bound[0], "a size of the clone is named after a value of the original"
-    assert show(main) == before
+    assert print_ir(main) == before
 
 
 def test_the_map_is_applied_and_extended() -> None:

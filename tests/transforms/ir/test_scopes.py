@@ -29,7 +29,7 @@ from s2s.transforms.ir.scopes import (
     SameShapeValues,
     Scopes,
     dims_of,
-    lasting,
+    is_never_overwritten,
     names_of,
     overwritten,
 )
@@ -195,12 +195,14 @@ def test_a_view_lasts_as_long_as_its_base() -> None:
     assert isinstance(row.operand, Var)
     other = np.sin(row)
     assert isinstance(other.operand, Var)
-    assert lasting(row.operand, p.definitions, set())
-    assert not lasting(row.operand, p.definitions, {"x"})
-    assert lasting(other.operand, p.definitions, {"x"}), "a new array does not share memory"
-    assert not lasting(other.operand, p.definitions, {other.operand.name})
+    assert is_never_overwritten(row.operand, p.definitions, set())
+    assert not is_never_overwritten(row.operand, p.definitions, {"x"})
+    assert is_never_overwritten(other.operand, p.definitions, {"x"}), (
+        "a new array does not share memory"
+    )
+    assert not is_never_overwritten(other.operand, p.definitions, {other.operand.name})
     constant: dict[str, Op] = {"t": Op("index", (_zero(),), {"items": ()})}
-    assert lasting(Var("t", F8), constant, {"x"})
+    assert is_never_overwritten(Var("t", F8), constant, {"x"})
 
 
 def _zero() -> Operand:

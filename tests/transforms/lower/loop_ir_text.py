@@ -1,4 +1,4 @@
-"""Loop IR as text: tests of analyses and loop passes write and compare bodies in printed form."""
+"""Loop IR as text: tests of analyses and loop passes print_module and compare bodies in printed form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.parser import parse
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 
 
 def ir(source: str, **types: str) -> list[L.Stmt]:
@@ -30,7 +30,7 @@ def expr(source: str, **types: str) -> L.Expr:
 
 def text(body: list[L.Stmt]) -> str:
     """The printed form of statements."""
-    (_, lines) = write([L.Routine("f", [], body)]).split("def f():\n")
+    (_, lines) = print_module([L.Routine("f", [], body)]).split("def f():\n")
     return textwrap.dedent(lines).strip("\n")
 
 
@@ -40,7 +40,7 @@ def dedented(source: str) -> str:
 
 def run_body(body: list[L.Stmt], **arguments: Any) -> dict[str, Any]:
     """The values of all names after a body has run under CPython, with copies of the arguments."""
-    module = write([L.Routine("f", [*arguments], body)])
+    module = print_module([L.Routine("f", [*arguments], body)])
     space: dict[str, Any] = {}
     exec(compile(f"{module}    return locals()\n", "<loop IR>", "exec"), space)
     copies = (a.copy() if isinstance(a, np.ndarray) else a for a in arguments.values())
@@ -54,7 +54,11 @@ def loops_of(body: list[L.Stmt]) -> list[L.Loop]:
 
 def routine_text(body: list[L.Stmt]) -> str:
     """The printed form of statements as in a routine, indented, without a final `return`."""
-    lines = write([L.Routine("f", [], [*body, L.Return(())])]).split("def f():\n")[-1].splitlines()
+    lines = (
+        print_module([L.Routine("f", [], [*body, L.Return(())])])
+        .split("def f():\n")[-1]
+        .splitlines()
+    )
     while lines and lines[-1].startswith("    return "):
         lines.pop()
     return "\n".join(lines)

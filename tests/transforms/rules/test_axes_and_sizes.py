@@ -15,16 +15,16 @@ from s2s.transforms.rules import NeedStatic
 from s2s.transforms.rules.axes_and_sizes import (
     axes_of,
     axis_of,
-    invalid,
-    known,
+    constant_value,
     product,
-    refuse,
     require_broadcastable,
     require_equal,
+    require_static,
     shape_parts,
     size_of,
     span_of,
-    static,
+    unsupported_error,
+    value_error,
 )
 from tests.transforms.programs import F8, int_scalar, program, run, vector
 from tests.transforms.rules.numeric import Trial
@@ -46,11 +46,11 @@ def builder(**sizes: int) -> Builder:
 def test_constants_are_known_and_run_time_values_are_not() -> None:
     b = builder()
     x = b.sym(Var("x", F8))
-    assert known(b.sym(3)) == 3 and known(3) == 3 and known(None) is None
-    assert known(x) is x
-    assert static([b.sym(1), (2, b.sym(True))], "axis") == [1, (2, True)]
+    assert constant_value(b.sym(3)) == 3 and constant_value(3) == 3 and constant_value(None) is None
+    assert constant_value(x) is x
+    assert require_static([b.sym(1), (2, b.sym(True))], "axis") == [1, (2, True)]
     with pytest.raises(NeedStatic, match="the axis") as error:
-        static((1, [x]), "the axis")
+        require_static((1, [x]), "the axis")
     assert error.value.sym is x
 
 
@@ -104,10 +104,10 @@ def test_several_axes_in_the_order_given() -> None:
 
 def test_errors_stand_at_the_statement() -> None:
     b = builder()
-    assert span_of(b) == SPAN and refuse(b, "no", "do").advice == "do"
-    assert refuse(b, "no").span == invalid(b, "no").span == SPAN
+    assert span_of(b) == SPAN and unsupported_error(b, "no", "do").advice == "do"
+    assert unsupported_error(b, "no").span == value_error(b, "no").span == SPAN
     b.origin = None
-    assert span_of(b) is None and str(invalid(b, "no")) == "no"
+    assert span_of(b) is None and str(value_error(b, "no")) == "no"
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3), (0, 1, 4)])

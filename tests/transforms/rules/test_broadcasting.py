@@ -11,7 +11,7 @@ from s2s.transforms.ir.builder import OPEN, Builder, NameSupply
 from s2s.transforms.ir.nodes import Assign, Raise
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules.broadcasting import (
-    broadcast_shapes,
+    infer_broadcast_shape,
     same_shape,
     sum_to_shape,
     unbroadcast,
@@ -36,7 +36,7 @@ def builder(**sizes: int) -> Builder:
 @pytest.mark.parametrize("right", SHAPES)
 def test_constant_shapes_are_broadcast_as_numpy_does(left: Any, right: Any) -> None:
     b = builder()
-    found = broadcast_shapes(b, dims(left), dims(right))
+    found = infer_broadcast_shape(b, dims(left), dims(right))
     try:
         want = np.broadcast_shapes(left, right)
     except ValueError:
@@ -54,23 +54,27 @@ def test_constant_shapes_are_broadcast_as_numpy_does(left: Any, right: Any) -> N
 
 def test_any_number_of_shapes() -> None:
     b = builder()
-    assert broadcast_shapes(b) == () and broadcast_shapes(b, (X,)) == (X,)
-    assert broadcast_shapes(b, (THREE,), (TWO, ONE), ()) == (TWO, THREE)
+    assert infer_broadcast_shape(b) == () and infer_broadcast_shape(b, (X,)) == (X,)
+    assert infer_broadcast_shape(b, (THREE,), (TWO, ONE), ()) == (TWO, THREE)
 
 
 def test_symbolic_sizes_by_the_arguments_at_hand() -> None:
-    assert broadcast_shapes(builder(x_0=3, y_0=3), (X,), (Y,)) == (X,)
-    assert broadcast_shapes(builder(x_0=1, y_0=3), (X,), (Y,)) == (Y,)
-    assert broadcast_shapes(builder(x_0=3, y_0=1), (X,), (Y,)) == (X,)
-    assert broadcast_shapes(builder(), (X,), (X, ONE)) == (X, X)
+    assert infer_broadcast_shape(builder(x_0=3, y_0=3), (X,), (Y,)) == (X,)
+    assert infer_broadcast_shape(builder(x_0=1, y_0=3), (X,), (Y,)) == (Y,)
+    assert infer_broadcast_shape(builder(x_0=3, y_0=1), (X,), (Y,)) == (X,)
+    assert infer_broadcast_shape(builder(), (X,), (X, ONE)) == (X, X)
 
 
 def test_a_relation_that_is_not_known_leaves_the_size_open() -> None:
     b = builder()
-    assert broadcast_shapes(b, (X,), (Y,)) == (OPEN,)
+    assert infer_broadcast_shape(b, (X,), (Y,)) == (OPEN,)
     # Sizes that do not fit now may fit at the next call.
-    assert broadcast_shapes(builder(x_0=2, y_0=3), (X,), (Y,)) == (OPEN,)
-    assert broadcast_shapes(b, (OPEN,), (ONE,)) == (OPEN,) == broadcast_shapes(b, (X,), (OPEN,))
+    assert infer_broadcast_shape(builder(x_0=2, y_0=3), (X,), (Y,)) == (OPEN,)
+    assert (
+        infer_broadcast_shape(b, (OPEN,), (ONE,))
+        == (OPEN,)
+        == infer_broadcast_shape(b, (X,), (OPEN,))
+    )
     assert not b.block
 
 

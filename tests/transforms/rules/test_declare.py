@@ -19,17 +19,17 @@ from s2s.transforms.rules.declare import (
     as_operand,
     as_python_float,
     as_python_scalar,
-    constant,
+    constant_like,
     constant_scalar,
     elementwise,
     elementwise_infer,
+    eliminate_dead_code,
     float_dtype,
-    pythonic,
+    multiply_by_partial,
+    python_semantics,
     refuse_keywords,
     scipy_operands,
     strong_product,
-    tidy,
-    times,
 )
 from tests.transforms.programs import F8, Program, int_scalar, vector
 from tests.transforms.rules.numeric import Trial, call, run
@@ -85,7 +85,7 @@ def test_an_order_has_no_derivative() -> None:
 def test_python_scalars_compute_as_in_python(name: str, args: Any) -> None:
     python = {"power": operator.pow, "negative": operator.neg, "subtract": operator.sub,
               "add": operator.add, "multiply": operator.mul}[name]  # fmt: skip
-    got, want = pythonic(name)(*args), python(*args)
+    got, want = python_semantics(name)(*args), python(*args)
     assert got == want and np.asarray(got).dtype == np.asarray(want).dtype
 
 
@@ -128,7 +128,7 @@ def test_a_python_integer_out_of_range_is_numpys_error() -> None:
 def test_constant_partials(slope: Any, emitted: Any, value: Any) -> None:
     trial = Trial(3.0)
     slope = trial.b.sym(slope) if isinstance(slope, Const) else slope
-    product = times(trial.b, trial.syms[0], slope)
+    product = multiply_by_partial(trial.b, trial.syms[0], slope)
     if emitted is None:
         assert product is None
         return
@@ -150,8 +150,8 @@ def test_constant_partials(slope: Any, emitted: Any, value: Any) -> None:
 def test_quotients_signs_and_constants_go_to_the_cotangent(slope: Any, emitted: Any) -> None:
     trial = Trial(3.0, 0.7)
     g, x = trial.syms
-    with tidy(trial.b) as kept:
-        product = times(trial.b, g, slope(x))
+    with eliminate_dead_code(trial.b) as kept:
+        product = multiply_by_partial(trial.b, g, slope(x))
         kept.append(product)
     assert ops(trial.b) == emitted
     np.testing.assert_allclose(trial.run(product), [3.0 * slope(0.7)], rtol=1e-15)
@@ -160,7 +160,7 @@ def test_quotients_signs_and_constants_go_to_the_cotangent(slope: Any, emitted: 
 def test_products_with_partials_that_may_be_infinite_are_strong() -> None:
     def kind(slope: Any) -> str:
         trial = Trial(3.0, 0.7)
-        times(trial.b, trial.syms[0], slope(trial.syms[1]), singular=True)
+        multiply_by_partial(trial.b, trial.syms[0], slope(trial.syms[1]), singular=True)
         return ops(trial.b)[-1]
 
     assert kind(lambda x: 0.5 / x) == "strong_mul" == kind(lambda x: 1.0 / np.sqrt(x))
@@ -170,14 +170,14 @@ def test_products_with_partials_that_may_be_infinite_are_strong() -> None:
 def test_tidy_keeps_what_results_need_and_nothing_after_an_error() -> None:
     p = Program()
     x = p.sym(Var("x", F8))
-    with tidy(p) as kept:
+    with eliminate_dead_code(p) as kept:
         np.sin(x)
         used = np.cos(x)
         p.fail("ValueError", "no")
         kept += [used * 2.0, None, 3.0]
     assert [type(s) for s in p.block] == [Assign, Raise, Assign] and ops(p) == ["cos", "multiply"]
     with pytest.raises(KeyError):
-        with tidy(p):
+        with eliminate_dead_code(p):
             np.exp(x)
             raise KeyError
     assert ops(p) == ["cos", "multiply"]
@@ -197,12 +197,12 @@ def test_strong_products_of_numbers_and_symbols(g: float, p: float) -> None:
 
 
 def test_constants_in_the_dtype_of_an_operand() -> None:
-    assert constant(0.5, sym(F8)) == 0.5 and constant(0.5, 2.0) == 0.5
-    single = constant(0.5, sym(Scalar("float32")))
+    assert constant_like(0.5, sym(F8)) == 0.5 and constant_like(0.5, 2.0) == 0.5
+    single = constant_like(0.5, sym(Scalar("float32")))
     assert single.operand == Const(0.5, Scalar("float32"))
-    assert constant(0.5, sym(Scalar("float32", weak=True))) == 0.5
-    assert constant(0.1, np.float32(1)).dtype == np.float32
-    assert constant(0.1, np.ones(2, np.int8)).dtype == np.result_type(np.int8, 0.0)
+    assert constant_like(0.5, sym(Scalar("float32", weak=True))) == 0.5
+    assert constant_like(0.1, np.float32(1)).dtype == np.float32
+    assert constant_like(0.1, np.ones(2, np.int8)).dtype == np.result_type(np.int8, 0.0)
     assert constant_scalar(sym(F8)) is None and constant_scalar("a") is None
     assert constant_scalar(sym(F8).b.sym(2)) == 2 == constant_scalar(2)
 

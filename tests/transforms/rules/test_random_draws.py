@@ -16,9 +16,9 @@ from s2s.transforms.rules.random_draws import (
     INTEGER_METHODS,
     LEGACY_METHODS,
     draw_text,
+    evaluate_draw,
     refuse_active_draw,
     refuse_second_draw,
-    run,
 )
 
 SPAN = Span("f.py", 3, 4, 3, 9)
@@ -57,7 +57,7 @@ def test_text_and_evaluation_draw_the_same_numbers(
     stmt = Draw([Var("r", type_)], Var("rng", Rng()) if generator else None, method, ())
     rng = np.random.default_rng(7) if generator else None
     np.random.seed(7)
-    got = run(rng, method, args, size, dtype)
+    got = evaluate_draw(rng, method, args, size, dtype)
     texts = [*(["rng"] if generator else []), *map(repr, args)]
     text = draw_text(stmt, texts, None if size is None else [*map(str, size)])
     np.testing.assert_array_equal(got, drawn(stmt, text, generator))
@@ -70,7 +70,7 @@ def test_text_and_evaluation_draw_the_same_numbers(
 def test_single_precision_is_drawn_in_single_precision(method: str) -> None:
     args = arguments(method, GENERATOR_METHODS[method])
     rng = np.random.default_rng(7)
-    got = run(rng, method, args, (3,), "float32")
+    got = evaluate_draw(rng, method, args, (3,), "float32")
     stmt = Draw([Var("r", Array("float32", (Dim.of(3),)))], Var("rng", Rng()), method, ())
     text = draw_text(stmt, ["rng", *map(repr, args)], ["3"])
     assert got.dtype == np.float32 and text.endswith("dtype=np.float32)")
@@ -85,9 +85,9 @@ def test_weights_of_a_choice_come_last() -> None:
 
 
 def test_generators_are_made_and_seeded() -> None:
-    made = run(None, "default_rng", (7,), None, "")
+    made = evaluate_draw(None, "default_rng", (7,), None, "")
     assert made.random() == np.random.default_rng(7).random()
-    assert run(None, "seed", (7,), None, "") is None
+    assert evaluate_draw(None, "seed", (7,), None, "") is None
     first = np.random.random()
     np.random.seed(7)
     assert np.random.random() == first

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from s2s.backends.native import call_vm
-from s2s.backends.native.call_vm import CONSTANT, HEADER, runner
+from s2s.backends.native.call_vm import FIRST_CONSTANT_OPERAND, HEADER_WORDS, runner
 from s2s.backends.native.call_vm_ops import OPERATIONS
 from s2s.errors import MISS
 
-if not call_vm.is_known():
+if not call_vm.is_vm_layout_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
 OPCODE = {name: k for k, name in enumerate(OPERATIONS)}
@@ -27,8 +27,12 @@ def plan(
     words: list[int] = []
     for name, *rest in steps:
         words.append(OPCODE[name])
-        words += [CONSTANT + 4 + int(w[1:]) if isinstance(w, str) else w for w in rest]
-    code = struct.pack(f"<{HEADER + len(words)}H", arity, registers, HEADER + len(words), *words)
+        words += [
+            FIRST_CONSTANT_OPERAND + 4 + int(w[1:]) if isinstance(w, str) else w for w in rest
+        ]
+    code = struct.pack(
+        f"<{HEADER_WORDS + len(words)}H", arity, registers, HEADER_WORDS + len(words), *words
+    )
     return (code, [] if kept is None else kept, None, None, *constants)
 
 
@@ -126,18 +130,21 @@ class Rebuilt:
 
 
 def test_tags_of_classes_change_with_them() -> None:
-    first = call_vm.tag_of(Rebuilt)
-    assert first and call_vm.tag_of(Rebuilt) == first
+    first = call_vm.version_tag(Rebuilt)
+    assert first and call_vm.version_tag(Rebuilt) == first
     Rebuilt.before = 2
-    assert call_vm.tag_of(Rebuilt) != first
+    assert call_vm.version_tag(Rebuilt) != first
 
 
 def test_places_of_entries() -> None:
     table = {"a": np.zeros(2), "b": object()}
-    place = call_vm.entry_places(table, "b")
+    place = call_vm.dict_entry_addresses(table, "b")
     assert place is not None
     assert call_vm.read_word(place[1]) == id("b") or call_vm.read_word(place[1] + 8) == id(
         table["b"]
     )
-    assert call_vm.entry_places(table, "c") is None and call_vm.entry_places({}, "a") is None
-    assert all(call_vm.field(name) for name in call_vm.FIELDS)
+    assert (
+        call_vm.dict_entry_addresses(table, "c") is None
+        and call_vm.dict_entry_addresses({}, "a") is None
+    )
+    assert all(call_vm.function_field_offset(name) for name in call_vm.FUNCTION_FIELDS)

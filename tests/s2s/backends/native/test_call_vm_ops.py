@@ -7,18 +7,18 @@ import re
 import pytest
 
 from s2s.backends.native import call_vm_ops
-from s2s.backends.native.call_vm_ops import OPEN, OPERATIONS, TEXT
+from s2s.backends.native.call_vm_ops import LLVM_IR, OPERATIONS, RUNS_PYTHON
 
 
 def test_each_operation_is_defined_once() -> None:
-    defined = re.findall(r"define internal i16\* @op\.(\w+)\(", TEXT)
+    defined = re.findall(r"define internal i16\* @op\.(\w+)\(", LLVM_IR)
     assert sorted(defined) == sorted(OPERATIONS) and len({*defined}) == len(defined)
-    assert OPERATIONS[0] == "return" and set(OPEN) <= set(OPERATIONS)
+    assert OPERATIONS[0] == "return" and set(RUNS_PYTHON) <= set(OPERATIONS)
 
 
 def body(name: str) -> str:
     found = re.search(rf"; {name} ([^\n]*(?:\n;[^\n]*)*)\ndefine internal i16\* @op\.{name}\("
-                      r"[^)]*\) \{(.*?)\n\}", TEXT, re.DOTALL)  # fmt: skip
+                      r"[^)]*\) \{(.*?)\n\}", LLVM_IR, re.DOTALL)  # fmt: skip
     assert found is not None, name
     return found[2]
 
@@ -50,4 +50,4 @@ def test_new_tuples_and_lists_own_their_items() -> None:
     for kind in ("Tuple", "List"):
         text = body(kind.lower())
         assert f"Py{kind}_New" in text and text.index("@hold") < text.index(f"Py{kind}_SetItem")
-    assert "KIND" not in TEXT and "CLASS" not in call_vm_ops.TEXT
+    assert "KIND" not in LLVM_IR and "CLASS" not in call_vm_ops.LLVM_IR

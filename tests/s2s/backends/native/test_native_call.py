@@ -10,11 +10,11 @@ import pytest
 
 import s2s
 from s2s.backends.native import native_call
-from s2s.backends.native.call_vm import is_known
+from s2s.backends.native.call_vm import is_vm_layout_known
 from s2s.backends.native.native_call import INITIAL_REPLAN_THRESHOLD, PlannedCall
 from s2s.errors import MISS
 
-if not is_known():
+if not is_vm_layout_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
 

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from s2s.backends.native import native_loader
-from s2s.backends.native.native_loader import _fail, _link, definition, function, load, same_items
+from s2s.backends.native.native_loader import (
+    _fail,
+    _link,
+    c_function,
+    load,
+    method_definition,
+    same_items,
+)
 from s2s.backends.native.object_layout import is_layout_known
 from s2s.errors import MISS
 from s2s.runtime import block_pool
@@ -56,12 +63,12 @@ def test_functions_of_python() -> None:
     kind = ctypes.PYFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64)
     callback = kind(run)
     address = ctypes.cast(callback, ctypes.c_void_p).value or 0
-    made = definition(b"tested", address, native_loader.FASTCALL)
+    made = method_definition(b"tested", address, native_loader.METH_FASTCALL)
     owner, a, b = object(), object(), object()
-    assert function(made, owner)(a, b) is MISS and function(made).__name__ == "tested"
+    assert c_function(made, owner)(a, b) is MISS and c_function(made).__name__ == "tested"
     assert seen == [(id(owner), [id(a), id(b)])]
     with pytest.raises(TypeError):
-        function(made)(x=1)
+        c_function(made)(x=1)
 
 
 class Info(ctypes.Structure):

@@ -72,7 +72,7 @@ def test_text_that_only_numba_compiles_has_no_entry_point(folder) -> None:
     text = module_text("def f(x, y, a):\n    z = [a]\n    return (z[0],)\n")
     assert build(text, "f", [], signature()) is None
     (path,) = [p for p in folder.iterdir() if p.name.startswith("kernel_")]
-    assert store.fetch(path) == NO_ENTRY_POINT
+    assert store.read_entry(path) == NO_ENTRY_POINT
     object_code._built.clear()
     assert build(text, "f", [], signature()) is None
 

@@ -11,14 +11,14 @@ import pytest
 
 from s2s.backends.native import object_layout
 from s2s.backends.native.object_layout import (
-    DATA,
-    DESCR,
-    DIMS,
-    FLAGS,
-    NDIM,
-    STRIDES,
-    TYPE,
-    VALUE,
+    ARRAY_DATA_OFFSET,
+    ARRAY_DESCR_OFFSET,
+    ARRAY_DIMS_OFFSET,
+    ARRAY_FLAGS_OFFSET,
+    ARRAY_NDIM_OFFSET,
+    ARRAY_STRIDES_OFFSET,
+    SCALAR_VALUE_OFFSET,
+    TYPE_OFFSET,
     is_layout_known,
 )
 
@@ -39,13 +39,19 @@ def test_fields_of_arrays() -> None:
         np.zeros((2, 3, 4)).T,
         np.zeros(7, np.int8),
     ):
-        assert word(array, TYPE) == id(type(array)) and word(array, DATA) == array.ctypes.data
-        assert word(array, NDIM) & 0xFFFFFFFF == array.ndim
-        for offset, expected in ((DIMS, array.shape), (STRIDES, array.strides)):
+        assert (
+            word(array, TYPE_OFFSET) == id(type(array))
+            and word(array, ARRAY_DATA_OFFSET) == array.ctypes.data
+        )
+        assert word(array, ARRAY_NDIM_OFFSET) & 0xFFFFFFFF == array.ndim
+        for offset, expected in (
+            (ARRAY_DIMS_OFFSET, array.shape),
+            (ARRAY_STRIDES_OFFSET, array.strides),
+        ):
             words = (ctypes.c_int64 * array.ndim).from_address(word(array, offset))
             assert tuple(words) == expected
-        assert word(array, DESCR) == id(array.dtype)
-        flags = word(array, FLAGS)
+        assert word(array, ARRAY_DESCR_OFFSET) == id(array.dtype)
+        flags = word(array, ARRAY_FLAGS_OFFSET)
         assert bool(flags & 1) == array.flags.c_contiguous
         assert bool(flags & 0x100) == array.flags.aligned
         assert bool(flags & 0x400) == array.flags.writeable
@@ -54,11 +60,11 @@ def test_fields_of_arrays() -> None:
 @pytest.mark.skipif(not is_layout_known(), reason="objects are laid out in another way")
 def test_values_of_scalars() -> None:
     for value in (1.25, np.float64(-2.5)):
-        assert ctypes.c_double.from_address(id(value) + VALUE).value == value
+        assert ctypes.c_double.from_address(id(value) + SCALAR_VALUE_OFFSET).value == value
     for name in ("int8", "uint16", "int32", "uint64", "float32"):
         value = np.dtype(name).type(77)
         kind = np.ctypeslib.as_ctypes_type(np.dtype(name))
-        assert kind.from_address(id(value) + VALUE).value == 77
+        assert kind.from_address(id(value) + SCALAR_VALUE_OFFSET).value == 77
 
 
 def test_other_interpreters_are_not_entered(monkeypatch) -> None:

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 
 from s2s.codegen import value_types as types
-from s2s.codegen.elementary.vector_ops import Kit, Number
+from s2s.codegen.elementary.vector_ops import FloatBuilder, FloatValue
 from tests.s2s.codegen.machine_code import DOUBLE, FLOAT, emitted
 
 BITS = (64, 32)
@@ -28,9 +28,9 @@ def scalar(function: Callable[..., Any], bits: int, count: int = 1) -> Callable[
     kind, number = _TYPES[bits]
 
     def write(builder: Any, *args: Any) -> Any:
-        kit = Kit(builder, kind)
-        found = function(kit, *(Number(kit, a) for a in args))
-        return found.value if isinstance(found, Number) else found
+        kit = FloatBuilder(builder, kind)
+        found = function(kit, *(FloatValue(kit, a) for a in args))
+        return found.value if isinstance(found, FloatValue) else found
 
     run = emitted(number, [number] * count, write)
     return lambda *args: dtype(bits)(run(*map(float, args)))

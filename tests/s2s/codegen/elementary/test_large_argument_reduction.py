@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from s2s.codegen import value_types as types
 from s2s.codegen.elementary import large_argument_reduction as reduction
-from s2s.codegen.elementary.vector_ops import Kit, Number
+from s2s.codegen.elementary.vector_ops import FloatBuilder, FloatValue
 from tests.s2s.codegen.elementary.kits import BITS, dtype, scalar
 from tests.s2s.codegen.machine_code import DOUBLE, INT, VOID, emitted
 
@@ -27,14 +27,14 @@ def test_the_table_is_two_over_pi() -> None:
 
 
 def reduced(kit: Any, size: Any, part: int) -> Any:
-    r, k = reduction.unpacked(kit, reduction.turned(kit, size))
-    return r if part == 0 else Number(kit, kit.builder.sitofp(k, kit.float))
+    r, k = reduction.unpack_reduction(kit, reduction.reduce_large(kit, size))
+    return r if part == 0 else FloatValue(kit, kit.builder.sitofp(k, kit.float))
 
 
 @pytest.mark.parametrize("bits", BITS)
 def test_the_rest_and_the_quadrant(bits) -> None:
     r, k = (scalar(lambda kit, x, p=p: reduced(kit, x, p), bits) for p in range(2))
-    limit = reduction.limit(Kit(None, types.float64 if bits == 64 else types.float32))
+    limit = reduction.limit(FloatBuilder(None, types.float64 if bits == 64 else types.float32))
     most = float(np.finfo(dtype(bits)).max)
     points = [np.nextafter(dtype(bits)(limit), dtype(bits)(np.inf)), 3.3 * limit, 1e20, 1e30, most]
     points += [6381956970095103.0 * 2.0**797] if bits == 64 else []
@@ -50,8 +50,8 @@ def test_the_rest_and_the_quadrant(bits) -> None:
 
 @pytest.mark.parametrize("bits", BITS)
 def test_small_arguments_are_returned_as_they_are(bits) -> None:
-    run = scalar(reduction.turned, bits)
-    limit = reduction.limit(Kit(None, types.float64 if bits == 64 else types.float32))
+    run = scalar(reduction.reduce_large, bits)
+    limit = reduction.limit(FloatBuilder(None, types.float64 if bits == 64 else types.float32))
     for x in (0.0, 1.5, limit):
         assert run(x) == dtype(bits)(x)
 
@@ -59,15 +59,15 @@ def test_small_arguments_are_returned_as_they_are(bits) -> None:
 @pytest.mark.parametrize("width", [2, 4, 8])
 def test_vector_variants_do_the_same_for_each_element(width) -> None:
     def write(builder: Any, place: Any) -> None:
-        kit = Kit(builder, types.float64)
-        reduction.turned(kit, kit.number(1.0))
+        kit = FloatBuilder(builder, types.float64)
+        reduction.reduce_large(kit, kit.number(1.0))
         vector = ir.VectorType(DOUBLE, width)
         goal = builder.bitcast(place, vector.as_pointer())
         function = builder.module.globals[f"s2s.turned.double.{width}"]
         builder.store(builder.call(function, [builder.load(goal, align=8)]), goal, align=8)
 
     run = emitted(VOID, [INT.as_pointer()], write)
-    one = scalar(reduction.turned, 64)
+    one = scalar(reduction.reduce_large, 64)
     values = np.array([1.0, 1e20, 2.0**45, 3e300, 0.0, 1e17, 5.0, 1e40])[:width]
     for x in (values, values[::-1].copy(), np.ones(width)):
         found = x.copy()
@@ -83,9 +83,9 @@ def test_the_vectoriser_knows_the_variants() -> None:
     kind = ir.FunctionType(DOUBLE, [DOUBLE])
     made = ir.Function(module, kind, "f")
     builder = ir.IRBuilder(made.append_basic_block())
-    kit = Kit(builder, types.float64)
-    builder.ret(reduction.turned(kit, Number(kit, made.args[0])).value)
-    parsed = llvm_passes.parsed(str(module))
+    kit = FloatBuilder(builder, types.float64)
+    builder.ret(reduction.reduce_large(kit, FloatValue(kit, made.args[0])).value)
+    parsed = llvm_passes.parse_module(str(module))
     assert isinstance(parsed, llvm.ModuleRef)
     for width in (2, 4, 8):
         assert f"_ZGV_LLVM_N{width}v_s2s.turned.double" in str(parsed)

@@ -10,7 +10,7 @@ import pytest
 
 from s2s.codegen import value_types as types
 from s2s.codegen.elementary import vector_ops
-from s2s.codegen.elementary.vector_ops import FORMATS, HALF_PI, LN_2, Kit, Pair
+from s2s.codegen.elementary.vector_ops import FORMATS, HALF_PI, LN_2, DoubleWord, FloatBuilder
 from tests.s2s.codegen.elementary.kits import BITS, dtype, scalar
 from tests.s2s.codegen.machine_code import DOUBLE
 
@@ -43,11 +43,13 @@ def test_quotients_and_roots_have_twice_the_precision(bits) -> None:
     def divided(part: str):
         return scalar(
             lambda kit, x, y: getattr(
-                kit.quotient(Pair(x, kit.number(0.0)), Pair(y, kit.number(0.0))), part
+                kit.quotient(DoubleWord(x, kit.number(0.0)), DoubleWord(y, kit.number(0.0))), part
             ), bits, 2)  # fmt: skip
 
     def root(part: str):
-        return scalar(lambda kit, x: getattr(kit.pair_root(Pair(x, kit.number(0.0))), part), bits)
+        return scalar(
+            lambda kit, x: getattr(kit.pair_root(DoubleWord(x, kit.number(0.0))), part), bits
+        )
 
     for x, y in pairs(bits, 30):
         found = sum(Fraction(float(divided(p)(x, y))) for p in ("high", "low"))
@@ -112,7 +114,7 @@ def test_comparisons_are_false_for_nan(bits) -> None:
 def test_constants_are_sums_of_parts(kind) -> None:
     import mpmath
 
-    kit = Kit(None, kind)
+    kit = FloatBuilder(None, kind)
     kind_ = dtype(kind.bits)
     with mpmath.workdps(120):
         for constant, exact in ((HALF_PI, mpmath.pi / 2), (LN_2, mpmath.log(2))):
@@ -124,9 +126,9 @@ def test_constants_are_sums_of_parts(kind) -> None:
 
 
 def test_calls_keep_their_flags() -> None:
-    settled = vector_ops.Settled(vector_ops.FLAGS)
+    settled = vector_ops.FixedFlags(vector_ops.FLAGS)
     for flag in ("reassoc", "nnan", "fast", "contract"):
         settled.add(flag)
     assert set(settled) == {"contract"}
     assert FORMATS[types.float64].bias == 1023 and FORMATS[types.float32].bias == 127
-    assert Kit(None, types.float64).float == DOUBLE
+    assert FloatBuilder(None, types.float64).float == DOUBLE

@@ -63,4 +63,7 @@ def test_functions_are_declared_or_defined_once() -> None:
 def test_types() -> None:
     kind = gemm_call.type_of(types.float32)
     assert len(kind.args) == 10 and kind.args[2] == ir.FloatType() and kind.args[-1] == INT
-    assert gemm_call.shared().define is None and gemm_call.shared().vector_bytes in (16, 32, 64)
+    assert (
+        gemm_call.process_library().define is None
+        and gemm_call.process_library().vector_bytes in (16, 32, 64)
+    )

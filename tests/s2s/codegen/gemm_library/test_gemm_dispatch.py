@@ -14,8 +14,8 @@ from s2s.codegen.gemm import gemm_call
 from s2s.codegen.gemm_library.gemm_dispatch import (
     MAX_LOOP_PRODUCTS,
     dispatching,
-    emit_little,
-    is_little,
+    emit_small,
+    is_small,
 )
 from s2s.codegen.llvm_utils import INT
 from s2s.codegen.type_lowering import Context
@@ -27,7 +27,7 @@ def context() -> Context:
 
 
 def test_which_sizes_are_small() -> None:
-    run = emitted(BIT, [INT] * 3, is_little)
+    run = emitted(BIT, [INT] * 3, is_small)
     for m, n, k in itertools.product((0, 2, 3, 8, 9, 1000), repeat=3):
         assert run(m, n, k) == (k > 0 and (k == 1 or m * n * k <= MAX_LOOP_PRODUCTS))
     assert run(1000, 1000, 1) and not run(1000, 1000, 0) and not run(8, 8, 9)
@@ -60,7 +60,7 @@ def check(run: Any, dtype: Any, sizes: Any) -> None:
 def test_loops(dtype) -> None:
     def define(made: Any) -> None:
         builder = ir.IRBuilder(made.append_basic_block())
-        emit_little(context(), builder, dtype, made.args)
+        emit_small(context(), builder, dtype, made.args)
         builder.ret_void()
 
     check(compiled(define, dtype), dtype, [(1, 1, 1), (2, 3, 1), (3, 2, 4), (5, 7, 9), (0, 2, 3)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from s2s.aot.link import global_symbols
-from s2s.codegen.gemm.gemm_names import TABLE
+from s2s.codegen.gemm.gemm_names import VARIANT_TABLE
 from s2s.codegen.gemm_library.gemm_objects import object_code
 from s2s.codegen.value_types import float64
 from s2s.runtime import jit_link
@@ -14,7 +14,7 @@ from s2s.runtime import jit_link
 @pytest.mark.parametrize(
     "name, symbols",
     [
-        ("s2s.gemm.f64", {"s2s.gemm.f64", TABLE}), ("s2s.thin.f32", {"s2s.thin.f32"}),
+        ("s2s.gemm.f64", {"s2s.gemm.f64", VARIANT_TABLE}), ("s2s.thin.f32", {"s2s.thin.f32"}),
         ("s2s.little.f64", {"s2s.little.f64"}), ("s2s.blocked.f64", {"s2s.blocked.f64"}),
         ("s2s.scattered.f32", {"s2s.scattered.f32"}), ("s2s.blas.f64", {"s2s.blas.f64"}),
     ],

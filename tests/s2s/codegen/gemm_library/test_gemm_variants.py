@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from s2s.codegen import value_types as types
 from s2s.codegen.gemm import gemm_call
-from s2s.codegen.gemm.gemm_names import TABLE, WAYS
+from s2s.codegen.gemm.gemm_names import VARIANT_TABLE, VARIANTS
 from s2s.codegen.gemm_library import gemm_variants
 from s2s.codegen.gemm_library.gemm_variants import leading_dimension
 from s2s.codegen.llvm_utils import INT
@@ -26,7 +26,7 @@ DTYPES = pytest.mark.parametrize("dtype", [types.float32, types.float64])
 @pytest.mark.parametrize("kind", ["thin", "little", "blas"])
 def test_ways(dtype, kind) -> None:
     module = ir.Module()
-    made = gemm_variants.way(module, "way", dtype, kind)
+    made = gemm_variants.variant_function(module, "way", dtype, kind)
     assert "noalias" in made.args[6].attributes
     given = {jit_link.GEMM: jit_link.blas()} if kind == "blas" else {}
     run = linked(module, **given)("way", VOID, *gemm_call.type_of(dtype).args)
@@ -63,7 +63,7 @@ def test_blas_is_called_as_it_is_specified() -> None:
 
     callback = ctypes.CFUNCTYPE(ctypes.c_int32, *ARGUMENTS)(blas)
     module = ir.Module()
-    gemm_variants.way(module, "way", types.float64, "blas")
+    gemm_variants.variant_function(module, "way", types.float64, "blas")
     given = {jit_link.GEMM: ctypes.cast(callback, ctypes.c_void_p).value}
     run = linked(module, **given)("way", VOID, *gemm_call.type_of(types.float64).args)
     place = np.zeros(1).ctypes.data
@@ -82,17 +82,17 @@ def test_the_callback_is_told_the_way(whose, large) -> None:
     from s2s.codegen import llvm_passes
 
     module = ir.Module()
-    gemm_variants.chooser(module, "chooser", types.float64, whose)
-    parsed = llvm_passes.parsed(str(module))
-    library = jit_link.link(llvm_passes.object_code(parsed), ("chooser", TABLE), {})
+    gemm_variants.dispatch_function(module, "chooser", types.float64, whose)
+    parsed = llvm_passes.parse_module(str(module))
+    library = jit_link.link(llvm_passes.object_code(parsed), ("chooser", VARIANT_TABLE), {})
     kinds = gemm_call.type_of(types.float64).args
     from tests.s2s.codegen.machine_code import ctype_of
 
     run = ctypes.CFUNCTYPE(None, *map(ctype_of, kinds))(library["chooser"])
-    cells = (ctypes.c_void_p * (len(WAYS) + 1)).from_address(library[TABLE])
+    cells = (ctypes.c_void_p * (len(VARIANTS) + 1)).from_address(library[VARIANT_TABLE])
     asked: list[str] = []
-    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda i: asked.append(WAYS[i]))
-    cells[len(WAYS)] = ctypes.cast(callback, ctypes.c_void_p)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda i: asked.append(VARIANTS[i]))
+    cells[len(VARIANTS)] = ctypes.cast(callback, ctypes.c_void_p)
     expected = {(1, 9, 4): "thin", (9, 1, 4): "thin", (3, 4, 5): "little", (20, 30, 40): large,
                 (2, 3, 0): large, (0, 3, 4): "little"}  # fmt: skip
     if not whose and gemm_variants.blocked.width(gemm_variants.features()) < 32:

@@ -15,7 +15,7 @@ from numba import njit, types
 from numba.core.registry import cpu_target
 
 from s2s.codegen.numba_bridge import numba_cache
-from s2s.codegen.numba_bridge.numba_cache import EntryCache, cached, keep_code
+from s2s.codegen.numba_bridge.numba_cache import EntryCache, cache_code, cached
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_code_with_symbols_that_do_not_exist_is_not_loaded(folder, monkeypatch) 
 
 def test_a_cache_that_is_off(folder) -> None:
     cache = EntryCache(plus)
-    dispatcher = keep_code(njit(plus), plus)
+    dispatcher = cache_code(njit(plus), plus)
     dispatcher._cache.disable()
     assert dispatcher(2.0) == 3.0 and entries(folder) == []
     assert cache.enabled and cache.cache_path == str(folder)
@@ -97,4 +97,4 @@ def test_a_cache_that_is_off(folder) -> None:
 
 def test_plain_functions_stay_as_they_are() -> None:
     """As under NUMBA_DISABLE_JIT."""
-    assert keep_code(plus, plus) is plus
+    assert cache_code(plus, plus) is plus

@@ -12,7 +12,7 @@ from s2s.codegen.numba_bridge.numba_entry import (
     ARRAY,
     BODY,
     CALL,
-    CALL_WHOLE,
+    CALL_LOWERED,
     CHECK,
     TABLE,
     Entry,
@@ -55,7 +55,7 @@ def test_results_and_buffers_are_in_order() -> None:
 def test_buffers_are_allocated_and_the_seed_is_a_constant() -> None:
     space, seen = executed(entry())
     x = np.zeros((2, 3), np.float32)
-    first, buffer, last = space[CALL_WHOLE](x, 7)
+    first, buffer, last = space[CALL_LOWERED](x, 7)
     assert (first, last) == ("first", "last")
     assert buffer.shape == (2, 3) and buffer.dtype == np.float32
     ((name, args),) = seen
@@ -71,7 +71,7 @@ def test_the_short_function_hands_its_arguments_on() -> None:
 @pytest.mark.parametrize("changes", [{"written": (0,)}, {"relations": (("==", (0, ()), (0, ())),)}])
 def test_arguments_are_checked_first(changes) -> None:
     space, seen = executed(entry(**changes))
-    for call in (CALL, CALL_WHOLE):
+    for call in (CALL, CALL_LOWERED):
         seen.clear()
         space[call](np.zeros((1, 1)), 3)
         assert [name for name, _ in seen] == [CHECK, BODY]
@@ -81,7 +81,7 @@ def test_arrays_of_a_table() -> None:
     made = entry(tabled={0: "spec"})
     assert made.direct == [1] and made.arguments(["x", "n"]) == ["n", TABLE]
     space, seen = executed(made)
-    space[CALL_WHOLE](7, "table")
+    space[CALL_LOWERED](7, "table")
     assert seen[0] == (CHECK, (7, "table"))
     args = seen[1][1]
     assert args[0].shape == (2, 3) and args[1] == 7
@@ -99,6 +99,6 @@ def test_functions_without_parameters() -> None:
     lowered = "def g():\n    return ()\n"
     made = entry(parameters=0, results=0, seed=None, buffers=(), arrays={})
     text = entry_text(lowered, "g", made)
-    assert {f.name for f in ast.parse(text).body} == {CALL, CALL_WHOLE}  # type: ignore[attr-defined]
+    assert {f.name for f in ast.parse(text).body} == {CALL, CALL_LOWERED}  # type: ignore[attr-defined]
     with pytest.raises(ValueError):
         entry_text(lowered, "missing", made)

@@ -16,7 +16,7 @@ from s2s.backends.build_kernel import build
 from s2s.codegen import value_types as types
 from s2s.codegen.numba_bridge import array_table, numba_intrinsic
 from s2s.codegen.numba_bridge.numba_entry import Entry
-from s2s.errors import Misfit, Overlap
+from s2s.errors import Overlap, SizeGuardFailed
 from s2s.transforms.frontend.pytree import describe
 from tests.s2s.codegen.machine_code import module_text
 
@@ -73,7 +73,7 @@ def test_errors_of_the_program(plain) -> None:
 def test_checks_come_before_all_else(plain) -> None:
     y = np.ones(4)
     for x, n in ((np.ones(3), 1), (np.ones(5), 1), (np.ones(4), -1), (np.ones(0), 5)):
-        with pytest.raises(Misfit):
+        with pytest.raises(SizeGuardFailed):
             plain(x, y, n)
     block = np.ones(8)
     for a, b in ((block[:4], block[2:6]), (block[2:6], block[:4]), (block, block)):
@@ -87,7 +87,11 @@ def tabled() -> tuple[Any, Any, list[Any]]:
     specs = [describe(np.zeros(3)), describe(np.zeros(3))]
     made = entry(tabled={0: specs[0], 1: specs[1]})
     words = numba.types.Array(numba.types.int64, 1, "C")
-    return build(TEXT, "f", (numba.types.int64, words), made), array_table.writer(specs), specs
+    return (
+        build(TEXT, "f", (numba.types.int64, words), made),
+        array_table.table_builder(specs),
+        specs,
+    )
 
 
 def test_arrays_in_a_table(tabled) -> None:
@@ -109,12 +113,12 @@ def test_what_is_no_table_is_refused(tabled) -> None:
     others = [
         np.zeros(0, np.int64), np.zeros(len(good), np.int64), good.copy(), good[:-1], good[1:],
         np.concatenate([good, good]), np.full(len(good), own),
-        array_table.writer([specs[0], describe(np.zeros((3, 1)))])([x, np.ones((4, 1))]),
+        array_table.table_builder([specs[0], describe(np.zeros((3, 1)))])([x, np.ones((4, 1))]),
     ]  # fmt: skip
     for other in others:
-        with pytest.raises(Misfit):
+        with pytest.raises(SizeGuardFailed):
             kernel(3, other)
-    with pytest.raises(Misfit):
+    with pytest.raises(SizeGuardFailed):
         kernel(3, table([x, np.ones(5)]))
     with pytest.raises(Overlap):
         kernel(3, table([y, y.view()]))

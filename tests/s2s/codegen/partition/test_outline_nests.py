@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2s.codegen import value_types as types
-from s2s.codegen.kernel_module import optimised
+from s2s.codegen.kernel_module import optimised_module
 from s2s.codegen.partition import outline_nests
 from s2s.codegen.partition.outline_nests import Plan, bound_in, is_parallel, mentions, spelling
 from tests.s2s.aot.programs import lowered_function
@@ -117,7 +117,7 @@ def test_equal_nests_are_one_function(monkeypatch) -> None:
 
     monkeypatch.setattr(kernel_module.llvm_passes, "run", lambda *args, **options: None)
     source = kernel_source(KERNEL, VECTOR, VECTOR, VECTOR, types.int64)
-    final = optimised(source, [1, 2])
+    final = optimised_module(source, [1, 2])
     nests = [f.name for f in final.functions if f.name.startswith("s2s.nest")]
     assert len(nests) == 3
 

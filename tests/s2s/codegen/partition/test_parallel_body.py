@@ -15,9 +15,9 @@ import pytest
 from s2s import kernels
 from s2s.codegen import llvm_passes
 from s2s.codegen import value_types as types
-from s2s.codegen.kernel_module import KERNEL, optimised
+from s2s.codegen.kernel_module import KERNEL, optimised_module
 from s2s.codegen.partition.outline_nests import Plan
-from s2s.codegen.partition.parallel_body import CODES, can_share
+from s2s.codegen.partition.parallel_body import CODES, can_outline_parallel
 from s2s.runtime.jit_link import PARALLEL_FOR
 from tests.s2s.aot.programs import lowered_function
 from tests.s2s.codegen import machine_code
@@ -55,8 +55,8 @@ def run() -> Any:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     callback = kind(launch)
     source = kernel_source(TEXT, VECTOR, VECTOR, types.int64)
-    final = optimised(source, [1])
-    assert PARALLEL_FOR in (llvm_passes.missing(final) or ())
+    final = optimised_module(source, [1])
+    assert PARALLEL_FOR in (llvm_passes.undefined_symbols(final) or ())
     given = {PARALLEL_FOR: ctypes.cast(callback, ctypes.c_void_p).value or 0}
     code = machine_code.jit_link.link(llvm_passes.object_code(final), (KERNEL,), given)[KERNEL]
     pointer, size = ctypes.c_void_p, ctypes.c_int64
@@ -77,8 +77,8 @@ def run() -> Any:
 
 def test_each_iteration_runs_once(run) -> None:
     x = np.arange(640.0) / 1000
-    for n in (0, 1, 5, kernels.CHUNKS):
-        y = np.full(kernels.CHUNKS, -1.0)
+    for n in (0, 1, 5, kernels.MAX_CHUNKS):
+        y = np.full(kernels.MAX_CHUNKS, -1.0)
         run(x, y, n)
         np.testing.assert_allclose(y[:n], x[: 10 * n].reshape(n, 10).sum(axis=1), rtol=1e-14)
         assert (y[n:] == -1.0).all() and run.seen[-1] == n
@@ -88,17 +88,17 @@ def test_the_first_error_is_raised_and_the_others_end(run) -> None:
     x = np.zeros(640)
     x[30], x[50], x[600] = 5000.0, -1.0, 7000.0
     for first, error in ((3, (ValueError, ("large",))), (5, (IndexError, ("negative",)))):
-        y = np.full(kernels.CHUNKS, -1.0)
+        y = np.full(kernels.MAX_CHUNKS, -1.0)
         with pytest.raises(KernelError) as raised:
-            run(x, y, kernels.CHUNKS)
+            run(x, y, kernels.MAX_CHUNKS)
         assert raised.value.args == error
         assert set(np.flatnonzero(y == -1.0)) >= {first}
-        assert (y == 0.0).sum() >= kernels.CHUNKS - 3
+        assert (y == 0.0).sum() >= kernels.MAX_CHUNKS - 3
         x[30] = 0.0
 
 
 def test_there_is_a_code_for_each_chunk() -> None:
-    assert CODES.count == kernels.CHUNKS
+    assert CODES.count == kernels.MAX_CHUNKS
 
 
 def share(body: str) -> bool:
@@ -108,7 +108,7 @@ def share(body: str) -> bool:
     plan = Plan(function, known)
     caller: Any = SimpleNamespace(private=plan.private)
     (loop,) = [s for s in function.body if isinstance(s, ast.For)]
-    return can_share(caller, plan, loop)
+    return can_outline_parallel(caller, plan, loop)
 
 
 def test_bodies_that_cannot_be_shared() -> None:

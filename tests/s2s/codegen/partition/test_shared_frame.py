@@ -10,7 +10,7 @@ import pytest
 
 from s2s.codegen import value_types as types
 from s2s.codegen.llvm_utils import INT, NULL, POINTER
-from s2s.codegen.partition.shared_frame import Frame, Word, arrays_in
+from s2s.codegen.partition.shared_frame import Frame, FrameSlot, array_count
 from s2s.codegen.type_lowering import Context
 from tests.s2s.aot.programs import lowered_function
 from tests.s2s.codegen.machine_code import DOUBLE, MATRIX, VECTOR, emitted
@@ -40,14 +40,14 @@ def framed() -> tuple[Frame, Any]:
     return Frame(context, function, known, parts), known
 
 
-def words_of(frame: Frame) -> dict[str, list[Word]]:
-    return {n: [w for w in ws if isinstance(w, Word)] for n, ws in frame.words.items()}
+def words_of(frame: Frame) -> dict[str, list[FrameSlot]]:
+    return {n: [w for w in ws if isinstance(w, FrameSlot)] for n, ws in frame.words.items()}
 
 
 def test_words_do_not_overlap() -> None:
     frame, known = framed()
     used: dict[int, str] = {}
-    for name, words in {**words_of(frame), **{f"given {n}": [w for w in ws if isinstance(w, Word)]
+    for name, words in {**words_of(frame), **{f"given {n}": [w for w in ws if isinstance(w, FrameSlot)]
                                               for n, ws in frame.given.items()
                                               if frame.words.get(n) != ws}}.items():  # fmt: skip
         for word in words:
@@ -56,16 +56,16 @@ def test_words_do_not_overlap() -> None:
                 assert position not in used, (name, used.get(position))
                 used[position] = name
             assert word.home == words[0].position
-    table = range(frame.table, frame.table + arrays_in(known))
+    table = range(frame.table, frame.table + array_count(known))
     assert not {*table} & used.keys() and {*table} | used.keys() == {*range(frame.size)}
-    assert arrays_in(known) == 4  # x, a, y and u
+    assert array_count(known) == 4  # x, a, y and u
 
 
 def test_arguments_come_first() -> None:
     frame, _ = framed()
     assert [*frame.given] == ["x", "a", "n", "z"]
     assert (
-        max(w.position for ws in frame.given.values() for w in ws if isinstance(w, Word))
+        max(w.position for ws in frame.given.values() for w in ws if isinstance(w, FrameSlot))
         < frame.table
     )
     assert frame.given["x"][-1] is NULL and len(frame.given["a"]) == 1 + 2 + 2 + 1
@@ -75,14 +75,14 @@ def test_arguments_come_first() -> None:
 def test_only_what_several_functions_use_is_shared() -> None:
     frame, _ = framed()
     assert {"y", "s", "t"} <= frame.words.keys() and "i" not in frame.words
-    assert len(frame.words["y"]) == 3 and frame.memory(2) == Word(frame.table + 2, POINTER,
+    assert len(frame.words["y"]) == 3 and frame.memory(2) == FrameSlot(frame.table + 2, POINTER,
                                                                  frame.table + 2)  # fmt: skip
 
 
 def test_words_are_read_where_they_are_written() -> None:
     def write(builder: Any, base: Any) -> Any:
         words = builder.bitcast(base, INT.as_pointer())
-        first, second = Word(1, INT), Word(3, DOUBLE)
+        first, second = FrameSlot(1, INT), FrameSlot(3, DOUBLE)
         builder.store(builder.add(first.load(builder, words), INT(1)), first.place(builder, words))
         return second.load(builder, words)
 

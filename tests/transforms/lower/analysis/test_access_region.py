@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.access_region import AccessRegions, Place
+from s2s.transforms.lower.analysis.access_region import AccessRegions, IndexInLoops
 from s2s.transforms.lower.analysis.single_assignment import single_definitions
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import expr, ir, loops_of
@@ -12,12 +12,12 @@ from tests.transforms.lower.loop_ir_text import expr, ir, loops_of
 I, N, M = L.Name("i"), L.Name("n"), L.Name("m")  # noqa: E741
 
 
-def regions(source: str) -> tuple[AccessRegions, list[Place]]:
+def regions(source: str) -> tuple[AccessRegions, list[IndexInLoops]]:
     """The regions of the first loop of a text, and the places of its stores."""
     body = ir(source)
     outer = loops_of(body)[0]
     found = AccessRegions(outer, single_definitions(list(L.walk(outer.body))))
-    places: list[Place] = []
+    places: list[IndexInLoops] = []
 
     def visit(block: list[L.Stmt], around: list[L.Loop]) -> None:
         for s in block:

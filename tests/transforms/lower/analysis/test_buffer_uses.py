@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.buffer_uses import depth_in_path, survey
+from s2s.transforms.lower.analysis.buffer_uses import collect_uses, depth_in_path
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import ir
 
@@ -21,7 +21,7 @@ def test_accesses_with_their_paths():
                 t[0] += t[i]
         """
     )
-    uses = survey(body)
+    uses = collect_uses(body)
     loop = body[1]
     assert isinstance(loop, L.Loop)
     (branch,) = loop.body[1:]
@@ -59,15 +59,15 @@ def test_accesses_with_their_paths():
     ],
 )
 def test_odd_uses(source):
-    assert survey(ir(f"t[0] = 1.0\n{source}"))["t"].odd
+    assert collect_uses(ir(f"t[0] = 1.0\n{source}"))["t"].odd
 
 
 @pytest.mark.parametrize("source", ["s = t[i]", "t[i] = 1.0", "x[rt.to_int(t[i])] = 1.0"])
 def test_element_accesses_are_not_odd(source):
-    assert not survey(ir(source))["t"].odd
+    assert not collect_uses(ir(source))["t"].odd
 
 
 def test_elements_in_the_index_of_a_part_are_accesses():
-    uses = survey(ir("rt.gemm(x[t[i]], y)", t="int64[:]", x="float64[:, :]", y="float64[:]"))
+    uses = collect_uses(ir("rt.gemm(x[t[i]], y)", t="int64[:]", x="float64[:, :]", y="float64[:]"))
     assert uses["x"].odd and uses["y"].odd and not uses["t"].odd
     assert [index for _, index, _ in uses["t"].accesses] == [(I,)]

@@ -1,10 +1,15 @@
-"""The work of loops, in additions, and trip counts."""
+"""The loop_cost of loops, in additions, and trip counts."""
 
 from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.cost_model import CALL_COST, DEFAULT_TRIP_COUNT, trips, work
+from s2s.transforms.lower.analysis.cost_model import (
+    CALL_COST,
+    DEFAULT_TRIP_COUNT,
+    loop_cost,
+    trip_count,
+)
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
@@ -14,11 +19,11 @@ def value(e: L.Expr, **names: int) -> int:
 
 
 def cost(body: str, dtype: str = "float64") -> int:
-    """The work of one iteration of a loop with this body."""
+    """The loop_cost of one iteration of a loop with this body."""
     lines = "\n    ".join(body.splitlines())
     (loop,) = ir(f"for i in range(n):\n    {lines}", x=f"{dtype}[:]", y=f"{dtype}[:]", s=dtype)
     assert isinstance(loop, L.Loop)
-    return value(work(loop, L.ONE), n=10, m=3)
+    return value(loop_cost(loop, L.ONE), n=10, m=3)
 
 
 @pytest.mark.parametrize(
@@ -28,13 +33,13 @@ def test_trips(bounds):
     start, stop, step = map(str, bounds)
     (loop,) = ir(f"for i in range({start}, {stop}, {step}):\n    s = i")
     assert isinstance(loop, L.Loop)
-    assert value(trips(loop)) == len(range(*bounds))
+    assert value(trip_count(loop)) == len(range(*bounds))
 
 
 def test_no_iterations():
     (loop,) = ir("for i in range(5, n):\n    s = i")
     assert isinstance(loop, L.Loop)
-    assert value(trips(loop), n=2) <= 0
+    assert value(trip_count(loop), n=2) <= 0
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_bounds_that_vary_count_as_in_the_middle():
                 y[j] = 0.0
         """
     )
-    triangle = work(loops_of(body)[0], L.Name("n"))
+    triangle = loop_cost(loops_of(body)[0], L.Name("n"))
     assert value(triangle, n=100) == 100 * (1 + 1 + 50)
 
 
@@ -92,4 +97,4 @@ def test_a_search_is_left_in_its_first_iteration():
     (loop,) = ir("for i in range(n):\n    for j in range(m):\n        y[j] = 0.0")
     assert isinstance(loop, L.Loop)
     loops_of([loop])[1].exits_early = True
-    assert value(work(loop, L.Name("n")), n=10, m=1000) == 10
+    assert value(loop_cost(loop, L.Name("n")), n=10, m=1000) == 10

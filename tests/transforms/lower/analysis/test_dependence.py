@@ -9,14 +9,14 @@ import pytest
 
 from s2s.transforms.lower.analysis.dependence import (
     LoopReductions,
-    combined,
-    examined,
+    add_scaled,
+    explain_dependence,
     is_small,
     loop_reductions,
     reversible_loops,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.ops.scalar_ops import larger
+from s2s.transforms.lower.ops.scalar_ops import minmax_select
 from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
 F = {"s": "float64", "t": "float64"}
@@ -30,7 +30,7 @@ def found(body: str, after=(), escaping=(), may_alias=same, header="for i in ran
     lines = "\n    ".join(body.splitlines())
     (loop,) = ir(f"{header}\n    {lines}", **F, **types)
     assert isinstance(loop, L.Loop)
-    return examined(loop, frozenset(after), may_alias, {*escaping})
+    return explain_dependence(loop, frozenset(after), may_alias, {*escaping})
 
 
 INDEPENDENT = [
@@ -122,17 +122,17 @@ def test_scalars_that_are_carried(body):
 @pytest.mark.parametrize("sign", ["<", ">"])
 def test_running_minimum_and_maximum(sign):
     s, x = L.Name("s", "float64"), L.Load("x", (L.Name("i"),), "float64")
-    taken = L.Let("s", larger(sign, x, s))
+    taken = L.Let("s", minmax_select(sign, x, s))
     loop = L.Loop("i", L.ZERO, L.Name("n"), L.ONE, [taken])
-    result = examined(loop, frozenset("s"), same, set())
+    result = explain_dependence(loop, frozenset("s"), same, set())
     assert isinstance(result, LoopReductions) and result.folds == {"s": (sign, "float64")}
     # Of the variable itself, a multiple of it, or another sign beside it, it is none.
     other = "<" if sign == ">" else ">"
-    for last in (larger(sign, s, s), larger(sign, L.Bin("*", s, x, "float64"), s)):
+    for last in (minmax_select(sign, s, s), minmax_select(sign, L.Bin("*", s, x, "float64"), s)):
         loop.body = [L.Let("s", last)]
-        assert isinstance(examined(loop, frozenset("s"), same, set()), str)
-    loop.body = [taken, L.Let("s", larger(other, x, s))]
-    assert isinstance(examined(loop, frozenset("s"), same, set()), str)
+        assert isinstance(explain_dependence(loop, frozenset("s"), same, set()), str)
+    loop.body = [taken, L.Let("s", minmax_select(other, x, s))]
+    assert isinstance(explain_dependence(loop, frozenset("s"), same, set()), str)
 
 
 def test_buffers_that_are_only_added_to():
@@ -228,5 +228,5 @@ def test_loops_that_may_run_upwards():
 
 def test_linear_forms():
     n = L.Name("n")
-    assert combined({n: 2, None: 1}, {n: 1, None: 4}, -2) == {n: 0, None: -7}
-    assert combined(None, {}, 1) is combined({}, None, 1) is None
+    assert add_scaled({n: 2, None: 1}, {n: 1, None: 4}, -2) == {n: 0, None: -7}
+    assert add_scaled(None, {}, 1) is add_scaled({}, None, 1) is None

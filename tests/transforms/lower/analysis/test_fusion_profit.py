@@ -7,7 +7,7 @@ import pytest
 from s2s.transforms.lower.analysis.fusion_profit import (
     has_expensive_calls,
     is_fusion_unprofitable,
-    nested,
+    loop_nest,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import ir, loops_of
@@ -94,4 +94,4 @@ def test_the_loops_of_a_nest():
                 t = m
         """
     )
-    assert nested(loops_of(body)[0]) == loops_of(body)[:3]
+    assert loop_nest(loops_of(body)[0]) == loops_of(body)[:3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.in_bounds import AccumulationFacts, additions
+from s2s.transforms.lower.analysis.in_bounds import AccumulationFacts, conditional_accumulations
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import expr, ir, loops_of
 
@@ -95,7 +95,7 @@ def test_a_load_below_the_index():
     ],
 )
 def test_conditional_accumulations_of_an_innermost_loop(source, count):
-    assert len(additions(loops_of(ir(source))[0])) == count
+    assert len(conditional_accumulations(loops_of(ir(source))[0])) == count
 
 
 def test_no_facts_without_accumulations():

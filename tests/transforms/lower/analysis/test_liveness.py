@@ -6,10 +6,10 @@ import pytest
 
 from s2s.transforms.lower.analysis.liveness import (
     defs,
-    exposed,
     induction_vars_read_outside,
     live_after_loops,
     names_in,
+    upward_exposed,
     uses,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
@@ -40,9 +40,9 @@ def test_own_names_of_a_statement(source, read, defined):
 
 def test_buffers_passed_as_a_whole_are_read():
     assert uses(L.Rebind("t", "x")) == {"x"} and defs(L.Rebind("t", "x")) == ("t",)
-    call = L.Call("rt.gemm", (L.Part("x", (L.Name("i"),)), L.Part("y")))
+    call = L.Call("rt.gemm", (L.Subview("x", (L.Name("i"),)), L.Subview("y")))
     assert uses(call) == {"x", "i", "y"}
-    assert names_in([expr("rt.f(x[i + k])"), L.Part("y")]) == {"x", "i", "k", "y"}
+    assert names_in([expr("rt.f(x[i + k])"), L.Subview("y")]) == {"x", "i", "k", "y"}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_buffers_passed_as_a_whole_are_read():
     ],
 )
 def test_upward_exposed(source, names):
-    assert exposed(ir(source)) == names
+    assert upward_exposed(ir(source)) == names
 
 
 def test_what_lives_after_each_loop():

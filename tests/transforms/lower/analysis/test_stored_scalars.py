@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from s2s.transforms.lower.analysis.stored_scalars import keeping
+from s2s.transforms.lower.analysis.stored_scalars import only_stores
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import ir
 
@@ -15,7 +15,7 @@ LATER = "for i in range(n):\n    s = t[i]"
 
 def kept(*parts: str) -> list[tuple[str, ...]]:
     body = ir("\n".join(parts), **TYPES)
-    found = keeping(body)
+    found = only_stores(body)
     stores = [s for s in L.walk(body) if isinstance(s, L.Store)]
     assert set(found) <= {id(s) for s in stores}
     return [*found.values()]

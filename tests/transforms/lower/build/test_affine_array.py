@@ -1,4 +1,4 @@
-"""Integer arrays whose elements are affine functions of the index."""
+"""Integer arrays whose elements are as_affine functions of the index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.lower.build.affine_array import Affine, affine, element, integers
+from s2s.transforms.lower.build.affine_array import (
+    Affine,
+    affine_integers,
+    as_affine,
+    symbolic_element,
+)
 from s2s.transforms.lower.build.lazy_array import Emitter, Value, buffer_value
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import expr, run_body
@@ -30,7 +35,7 @@ I, J = L.Name("i"), L.Name("j")  # noqa: E741
     ],
 )
 def test_start_and_steps(source, start, steps):
-    found = affine(expr(source), (I, J))
+    found = as_affine(expr(source), (I, J))
     assert found is not None
     if start is not None:
         assert found == Affine(expr(start), tuple(map(expr, steps)))
@@ -40,7 +45,7 @@ def test_start_and_steps(source, start, steps):
 def test_elements(source):
     """Oracle: the expression itself."""
     e = expr(source)
-    found = affine(e, (I, J))
+    found = as_affine(e, (I, J))
     assert found is not None
     for i in range(3):
         for j in range(2):
@@ -53,11 +58,11 @@ def test_elements(source):
     "source", ["i * i", "i * j", "i // 2", "i % 3", "x[i]", "np.abs(i)", "i if k else j", "~i"]
 )
 def test_others(source):
-    assert affine(expr(source, x="int64[:]"), (I, J)) is None
+    assert as_affine(expr(source, x="int64[:]"), (I, J)) is None
 
 
 def test_floats_are_none():
-    assert affine(expr("s * 2.0", s="float64"), (I,)) is None
+    assert as_affine(expr("s * 2.0", s="float64"), (I,)) is None
 
 
 def value(dtype: str, source: str, emits: bool = False) -> Value:
@@ -70,21 +75,21 @@ def value(dtype: str, source: str, emits: bool = False) -> Value:
 
 def test_virtual_arrays_of_integers():
     emitter = Emitter(())
-    assert integers(emitter, value("int64", "i * 2 + 1")) == Affine(L.ONE, (L.lit(2),))
-    assert integers(emitter, value("int64", "i % 2")) is None
-    assert integers(emitter, value("float64", "i * 2 + 1")) is None
-    assert integers(emitter, value("int64", "i * 2 + 1", emits=True)) is None
-    assert integers(emitter, buffer_value("x", "int64", (Dim.of("n"),))) is None
+    assert affine_integers(emitter, value("int64", "i * 2 + 1")) == Affine(L.ONE, (L.lit(2),))
+    assert affine_integers(emitter, value("int64", "i % 2")) is None
+    assert affine_integers(emitter, value("float64", "i * 2 + 1")) is None
+    assert affine_integers(emitter, value("int64", "i * 2 + 1", emits=True)) is None
+    assert affine_integers(emitter, buffer_value("x", "int64", (Dim.of("n"),))) is None
     assert emitter.out == []  # nothing is computed to find out
 
 
 def test_one_element():
     emitter = Emitter(())
-    found = element(emitter, value("int64", "i + k"))
+    found = symbolic_element(emitter, value("int64", "i + k"))
     assert found is not None
     e, (name,) = found
     assert e == L.add(name, L.Name("k"))
-    assert element(emitter, value("int64", "i + k", emits=True)) is None
+    assert symbolic_element(emitter, value("int64", "i + k", emits=True)) is None
 
 
 def test_index_arrays_are_not_stored():

@@ -12,8 +12,8 @@ from s2s.transforms.lower.build.lazy_array import (
     Value,
     buffer_value,
     fill,
-    put,
     scalar_value,
+    store_element,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.transforms.lower.loop_ir_text import dedented, expr, text
@@ -155,7 +155,7 @@ def test_checks():
 def test_a_buffer():
     v = buffer_value("x", "float32", (Dim.of("n"), Dim.of(3)), {"x"})
     assert v.sizes == (L.Size("x", 0), L.lit(3)) and v.ndim == 2
-    assert v.is_buffer and v.whole() == L.Part("x") and v.reads == {"x"} and v.cost == 0
+    assert v.is_buffer and v.whole() == L.Subview("x") and v.reads == {"x"} and v.cost == 0
     assert v.at(Emitter(()), (N, M)) == L.Load("x", (N, M), "float32")
 
 
@@ -178,5 +178,5 @@ def test_stores():
     emitter = Emitter(())
     x = buffer_value("x", "float64", (Dim.of("n"), Dim.of(1)))
     fill(emitter, x, lambda index: L.Lit(0.0, "float64"))
-    put(emitter, x, (N, L.ZERO), L.Lit(1.0, "float64"), add=True)
+    store_element(emitter, x, (N, L.ZERO), L.Lit(1.0, "float64"), add=True)
     assert text(emitter.out) == "for i in range(x.shape[0]):\n    x[i, 0] = 0.0\nx[n, 0] += 1.0"

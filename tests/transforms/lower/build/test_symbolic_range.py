@@ -10,11 +10,11 @@ import pytest
 
 from s2s.transforms.ir.symbolic_dims import Dim, Facts, floordiv, mask_count, max0, slice_length
 from s2s.transforms.lower.build.symbolic_range import (
-    CONSTANT,
     MAX_COEFFICIENT,
+    MAX_CONSTANT,
     Ranges,
     RefinedFacts,
-    relaxed,
+    lower_bound,
 )
 
 N, M, I, J, K = (Dim.of(s) for s in ("x.0", "y.0", "i", "j", "k"))  # noqa: E741
@@ -103,8 +103,8 @@ def test_a_loop_with_an_unknown_end_adds_nothing(unknown):
     [
         (N, True),
         (N * M + N * 3 - 1, True),
-        (Dim.of(CONSTANT), True),
-        (Dim.of(CONSTANT + 1), False),
+        (Dim.of(MAX_CONSTANT), True),
+        (Dim.of(MAX_CONSTANT + 1), False),
         (N * MAX_COEFFICIENT, True),
         (N * (MAX_COEFFICIENT + 1), False),
         (N * N * N, True),
@@ -163,6 +163,6 @@ def test_facts_in_a_loop():
 
 
 def test_a_lower_bound():
-    assert relaxed(max0(K - 1) * 2 + N) == (K - 1) * 2 + N
-    assert relaxed(N - max0(K)) == N - max0(K)
-    assert relaxed(max0(K) * N) == max0(K) * N
+    assert lower_bound(max0(K - 1) * 2 + N) == (K - 1) * 2 + N
+    assert lower_bound(N - max0(K)) == N - max0(K)
+    assert lower_bound(max0(K) * N) == max0(K) * N

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.checks.hoist import hoist_checks
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
 from tests.transforms.lower.loop_ir_text import loop, routine_text
 from tests.transforms.lower.memory.test_layout import again
@@ -132,7 +132,10 @@ def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
 
 def _runnable(body):
     space: dict = {}
-    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""), space)
+    exec(
+        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""),
+        space,
+    )
 
     def run(x, n, m):
         try:

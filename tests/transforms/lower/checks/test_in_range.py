@@ -28,7 +28,7 @@ def fails(cond):
 def read(index: L.Expr, size: L.Expr = N):
     """Reads an element as the program would."""
     wrapped = L.Select(L.compare("<", T, L.ZERO), L.Bin("+", T, size, INT), T, INT)
-    outside = L.either(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
+    outside = L.logical_or(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
     element = L.Bin("+", S, L.Load("x", (AT,), F), F)
     return [L.Let("t", index), L.Let("at", wrapped), fails(outside), L.Let("s", element)]
 
@@ -83,7 +83,7 @@ def test_known(body):
 
 
 def shift(by: L.Expr) -> L.Expr:
-    far = L.either(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
+    far = L.logical_or(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
     return L.Select(far, L.ZERO, L.Bin("<<", L.ONE, by, INT), INT)
 
 

@@ -59,7 +59,7 @@ def test_in_some_rounds():
 
 def test_by_numbers_of_a_round_and_several():
     index = L.Let("k", L.add(I, L.lit(2)))
-    both = L.either(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
+    both = L.logical_or(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
     new = twice(loop(L.If(CHOSEN, [index, fails(both), SUM])))
     assert new.startswith("    if m < 0 or n > x.shape[0] - 2:\n")
 
@@ -91,7 +91,7 @@ def test_left_alone(body):
 
 def far(by: L.Expr, low=False) -> L.Expr:
     beyond = L.compare(">=", by, L.lit(64))
-    return L.either(L.compare("<", by, L.ZERO), beyond) if low else beyond
+    return L.logical_or(L.compare("<", by, L.ZERO), beyond) if low else beyond
 
 
 def left(by: L.Expr, low=False) -> L.Expr:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.conversions import cast, fit, kind
+from s2s.transforms.lower.loop_ir.conversions import cast, kind, wrap_to_dtype
 from tests.transforms.lower.loop_ir_text import run_body, text
 
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64", "complex64")
@@ -86,6 +86,6 @@ def test_what_is_no_integer_does_not_raise(x):
 )
 def test_arithmetic_that_numba_widens(dtype, fits):
     e = L.Bin("+", L.Name("x", dtype), L.Name("x", dtype), dtype)
-    assert fit(e, dtype) == (L.Cast(e, dtype) if fits else e)
+    assert wrap_to_dtype(e, dtype) == (L.Cast(e, dtype) if fits else e)
     one = L.Lit(1, dtype)
-    assert fit(one, dtype) is one
+    assert wrap_to_dtype(one, dtype) is one

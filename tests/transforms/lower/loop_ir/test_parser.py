@@ -122,9 +122,9 @@ def test_arguments_are_elements_or_buffers_by_rank():
     (call,) = ir("rt.gemm(x[i], x[i, 0], y, n, t[0])", x="float64[:, :]", y="float64[:]")
     assert isinstance(call, L.Call)
     assert call.args == (
-        L.Part("x", (I,)),
+        L.Subview("x", (I,)),
         L.Load("x", (I, L.ZERO), "float64"),
-        L.Part("y"),
+        L.Subview("y"),
         N,
         L.Load("t", (L.ZERO,), "float64"),
     )

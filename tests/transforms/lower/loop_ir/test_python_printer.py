@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import HEADER, expr, tuple_, typed, write
+from s2s.transforms.lower.loop_ir.python_printer import (
+    HEADER,
+    expr,
+    print_module,
+    print_typed,
+    tuple_,
+)
 from tests.transforms.lower.loop_ir_text import dedented, run_body, text
 
 A, B, C = (L.Name(name) for name in "abc")
@@ -80,7 +86,7 @@ def test_precedence(e, want):
 def test_literals(value, dtype, inside, alone):
     """Stored or passed on, a literal has its NumPy type."""
     e = L.Lit(value, dtype)
-    assert (expr(e), typed(e)) == (inside, alone)
+    assert (expr(e), print_typed(e)) == (inside, alone)
     if dtype != "bool":
         got = run_body([L.Let("v", e)])["v"]
         assert got.dtype == dtype
@@ -154,14 +160,14 @@ def test_branches():
         (L.Fail("ValueError", 'a "b"\n\\'), 'raise ValueError("a \\"b\\"\\n\\\\")'),
         (L.Fail("ValueError", "", 3, (A, L.lit(1))), "raise rt.Failure(3, a, np.int64(1))"),
         (
-            L.Call("rt.gemm", (L.Part("x"), L.Part("y", (A,)), L.lit(2))),
+            L.Call("rt.gemm", (L.Subview("x"), L.Subview("y", (A,)), L.lit(2))),
             "rt.gemm(x, y[a], np.int64(2))",
         ),
         (L.CallBuffers(("p", "q"), "rt.f", ()), "p, q = rt.f()"),
-        (L.CallRoutine(("p",), "g", (L.Part("x"), A)), "(p,) = g(rt.lent(x), a)"),
+        (L.CallRoutine(("p",), "g", (L.Subview("x"), A)), "(p,) = g(rt.lent(x), a)"),
         (L.CallRoutine((), "g", ()), "g()"),
-        (L.Print('"{}', (A, L.Part("x"))), 'rt.show("\\"{}", "int64 array", a, x)'),
-        (L.Return((L.Part("x"),)), "return (x,)"),
+        (L.Print('"{}', (A, L.Subview("x"))), 'rt.show("\\"{}", "int64 array", a, x)'),
+        (L.Return((L.Subview("x"),)), "return (x,)"),
         (L.Return((A, L.lit(2))), "return (a, np.int64(2))"),
         (L.Return(()), "return ()"),
     ],
@@ -177,7 +183,7 @@ def test_comments_cannot_end_their_line():
 
 def test_a_module():
     routines = [L.Routine("f", ["x", "n"], [L.Return(())]), L.Routine("g", [], [])]
-    module = write(routines, "# Generated.\n")
+    module = print_module(routines, "# Generated.\n")
     assert module == (
         f"# Generated.\n{HEADER}\n\ndef f(x, n):\n    return ()\n\n\ndef g():\n    pass\n"
     )

@@ -41,7 +41,7 @@ def update(e, *between, early=()):
     flags = L.lit(True, "bool"), L.lit(False, "bool")
     return [
         L.Alloc("g", "float64", (N, M)),
-        L.Call("rt.gemm", (*flags, one, L.Part("x"), L.Part("d"), zero, L.Part("g"))),
+        L.Call("rt.gemm", (*flags, one, L.Subview("x"), L.Subview("d"), zero, L.Subview("g"))),
         *early,
         L.Alloc("t", "float64", (N, M)),
         nest("t", e),

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from s2s import kernels
 from s2s.transforms.lower.analysis.dependence import LoopReductions, loop_reductions
-from s2s.transforms.lower.analysis.liveness import NONE, Liveness, exposed
+from s2s.transforms.lower.analysis.liveness import NO_NAMES, Liveness, upward_exposed
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops import parallelize
 from s2s.transforms.lower.loops.parallelize import Parallelizer
-from s2s.transforms.lower.ops.scalar_ops import larger
+from s2s.transforms.lower.ops.scalar_ops import minmax_select
 from tests.transforms.lower.loop_ir_text import at, loop
 
 F = "float64"
@@ -82,7 +82,7 @@ DEPENDENT = {
     "a break": loop(L.If(L.compare(">", i, L.lit(3)), [L.Break()]), put("y", i)),
     "its variable changes": loop(L.Let("i", L.add(i, L.ONE)), put("y", i)),
     "its bound changes": loop(L.Let("n", L.add(i, L.ONE)), put("y", i)),
-    "a call": loop(L.Call("rt.gemm", (L.Part("y"),))),
+    "a call": loop(L.Call("rt.gemm", (L.Subview("y"),))),
     "what is added is also read": loop(put("y", L.ZERO, value=at("y", L.ONE), add=True)),
     "a print": loop(L.Print("{}", (i,))),
     "pairs too close": loop(
@@ -106,9 +106,9 @@ def test_sums_and_extremes() -> None:
     total = loop(L.Let("s", plus(s, at("x", i))), L.Let("s", L.Bin("-", s, at("y", i), F)))
     assert found(total, after=("s",)).folds == {"s": ("+", F)}
     for sign in "<>":
-        most = loop(L.Let("t", at("x", i)), L.Let("s", larger(sign, t, s)))
+        most = loop(L.Let("t", at("x", i)), L.Let("s", minmax_select(sign, t, s)))
         assert found(most, after=("s",)).folds == {"s": (sign, F)}
-    mixed = loop(L.Let("s", plus(s, at("x", i))), L.Let("s", larger(">", at("x", i), s)))
+    mixed = loop(L.Let("s", plus(s, at("x", i))), L.Let("s", minmax_select(">", at("x", i), s)))
     assert found(mixed, after=("s",)) is None
 
 
@@ -146,11 +146,11 @@ def test_scratch_is_made_once() -> None:
 def test_liveness() -> None:
     inner = loop(L.Let("s", plus(s, t)), L.If(L.TRUE, [L.Break()]), L.Let("t", at("x", i)))
     live = Liveness(noting=True)
-    assert live.before([inner, L.Return((s,))], NONE, NONE) == {"s", "t", "x", "n"}
+    assert live.before([inner, L.Return((s,))], NO_NAMES, NO_NAMES) == {"s", "t", "x", "n"}
     assert live.after[id(inner)] == {"s"}
-    assert exposed([L.Let("t", at("x", i)), L.Let("s", t)]) == {"x", "i"}
+    assert upward_exposed([L.Let("t", at("x", i)), L.Let("s", t)]) == {"x", "i"}
     # A loop may not run, so what it sets may come from before it.
-    assert "t" in exposed([loop(L.Let("t", at("x", i))), L.Let("s", t)])
+    assert "t" in upward_exposed([loop(L.Let("t", at("x", i))), L.Let("s", t)])
 
 
 # ---------------------------------------------------------------- any order gives the same
@@ -179,7 +179,7 @@ simple = st.one_of(
     st.builds(L.Store, st.just("c"), st.tuples(places), values, st.booleans()),
     values.map(lambda e: L.Let("kept", e)),
     values.map(lambda e: L.Let("total", plus(total, e))),
-    loads.map(lambda e: L.Let("total", larger(">", e, total))),
+    loads.map(lambda e: L.Let("total", minmax_select(">", e, total))),
 )
 
 
@@ -206,7 +206,7 @@ ranges = st.sampled_from([(2, 9, 1), (9, 2, -1), (2, 10, 2), (5, 5, 1), (4, 5, 1
 def outcome(routine: L.Routine, order: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(kernels, "prange", order)
     space: dict[str, Any] = {}
-    exec(compile(write([routine]), "<lowered>", "exec"), space)
+    exec(compile(print_module([routine]), "<lowered>", "exec"), space)
     a, b, c = np.arange(44), np.arange(44 * 44).reshape(44, 44) % 7, np.arange(44) % 5
     with np.errstate(all="ignore"):
         found = space["f"](a, b, c, np.int64(3), np.int64(1), np.int64(0))

@@ -133,7 +133,7 @@ def test_a_range_that_changes_between_stays():
 
 
 def test_an_addend_seen_as_a_whole_stays():
-    use = L.Call("rt.use", (L.Part("t"),))
+    use = L.Call("rt.use", (L.Subview("t"),))
     unchanged([*fill(), scatter(0), scatter(1), use])
 
 

@@ -105,7 +105,7 @@ def test_the_inside_stands_next_to_what_it_joins():
         [adds(2), reads(1, stops=(M,))],
         [adds(2), reads(3)],
         [adds(2), nest(L.Store("y", plus(0), L.Load("x", plus(0), F)), wider(N, 2))],
-        [adds(2), L.Call("rt.use", (L.Part("x"),)), reads(1)],
+        [adds(2), L.Call("rt.use", (L.Subview("x"),)), reads(1)],
         [adds(2, expr=L.Load("x", plus(1), F)), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F), True), L.add(N, L.lit(2))), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F)), wider(N, 2)), reads(1)],

@@ -86,7 +86,7 @@ ROWS = L.Load("rows", (K,), "int64")
         [rounds(loop(ADD, READ, CLEAR, put("x", at("t"), INNER, add=True)))],
         [rounds(loop(ADD, READ, CLEAR), loop(put("x", at("t"), add=True)))],
         [rounds(loop(put("y", at("x"))), loop(ADD, put("x", at("t"), INNER), CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Part("x"),)))],
+        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Subview("x"),)))],
         [rounds(L.Alloc("x", F, (N,)), loop(ADD, READ, CLEAR))],
         [rounds(loop(ADD, READ, CLEAR), L.Rebind("x", "y"))],
         [rounds(loop(ADD, READ, CLEAR, stop=K))],

@@ -102,7 +102,7 @@ def run(body, n, m):
         [zeros(), L.Let("n", M), sums()],
         [zeros(), L.If(L.compare("<", N, M), [L.Break()]), sums()],
         [zeros(), L.If(L.compare("<", N, M), [sums()])],
-        [zeros(), L.Call("rt.gemm", (L.Part("y"), L.Part("x"))), sums()],
+        [zeros(), L.Call("rt.gemm", (L.Subview("y"), L.Subview("x"))), sums()],
         [zeros(), loop(L.Store("x", (L.mul(J, J),), at("y", J), add=True), var="j")],
         [zeros(0), sums(1)],
         [zeros(), sums(expr=L.Lit(1, "int64"))],

@@ -98,7 +98,7 @@ ONE = L.Lit(1.0, F)
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
         [MADE, rounds(FILL, LOW, SUM, parallel=True)],
-        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Part("t"),)))],
+        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Subview("t"),)))],
         [MADE, rounds(FILL, loop(put(ZERO, I), stop=K), SUM)],
         [MADE, rounds(L.Let("m", L.Load("y", (K,), "int64")), put(ZERO, L.Name("m")), SUM)],
     ],

@@ -107,7 +107,7 @@ def test_the_other_axes_follow_the_loops():
 
 
 SHALLOW = nest(L.Store("y", (i, k), at("x", i, k)), over=((k, M), (i, N)))
-CALL = L.Call("rt.gemm", (L.Part("y"), L.Part("x")))
+CALL = L.Call("rt.gemm", (L.Subview("y"), L.Subview("x")))
 OWN = [L.Alloc("t", F, (N, M)), nest(L.Store("t", (i, k), at("y", i, k)), over=((k, M), (i, N)))]
 LITERAL = ((j, N), (k, L.lit(3)), (i, N))
 
@@ -123,7 +123,7 @@ LITERAL = ((j, N), (k, L.lit(3)), (i, N))
         [nest(L.Store("y", (j, i), at("x", i, k), add=True), over=LITERAL)],
         [nest(L.Store("y", (j, i), at("x", i, i), add=True))],
         [nest(L.Store("y", (j, i), at("x", L.mul(i, i), k), add=True))],
-        [*OWN, L.Return((L.Part("t"),))],
+        [*OWN, L.Return((L.Subview("t"),))],
         [*OWN, L.View("z", "t", (N,))],
         [*OWN, L.Rebind("t", "x")],
         [*OWN, nest(L.Store("y", (k, i), at("t", k, i)), over=((k, M), (i, N)))],
@@ -141,7 +141,7 @@ def test_left_alone(body):
 
 
 def test_what_a_product_reads_is_copied_for_the_loops():
-    product = L.Call("rt.gemm", (L.Part("x"), L.Part("z")))
+    product = L.Call("rt.gemm", (L.Subview("x"), L.Subview("z")))
     new = routine_text(turned(DOWN, product))
     assert "x_turned[k, i]" in new and "rt.gemm(x, z)" in new
 

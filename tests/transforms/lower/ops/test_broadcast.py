@@ -10,7 +10,12 @@ import pytest
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.lower.build.lazy_array import Emitter, Value, buffer_value
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.ops.broadcast import meet, project, same_shape, spread
+from s2s.transforms.lower.ops.broadcast import (
+    broadcast_shape,
+    broadcast_value,
+    project_index,
+    same_shape,
+)
 from tests.transforms.lower.harness import check, lowered, run
 from tests.transforms.lower.loop_ir_text import expr, text
 
@@ -24,7 +29,7 @@ def of(name: str, *sizes: int | str) -> Value:
 
 def met(*values: Value, facts: Facts = FACTS):
     emitter = Emitter(())
-    sizes, dims = meet(emitter, facts, values, " (model.py:1)")
+    sizes, dims = broadcast_shape(emitter, facts, values, " (model.py:1)")
     return sizes, dims, text(emitter.out).removesuffix("pass")
 
 
@@ -67,10 +72,10 @@ def test_sizes_that_a_call_has_shown_equal():
 
 def test_indices_of_operands():
     sizes, dims, _ = met(of("a", "n", 1), of("b", "m"))
-    assert project(FACTS, of("a", "n", 1), sizes, dims, (I, J)) == (I, L.ZERO)
-    assert project(FACTS, of("b", "m"), sizes, dims, (I, J)) == (J,)
-    assert project(FACTS, of("c"), sizes, dims, (I, J)) == ()
-    unknown = project(FACTS, of("u", "k"), sizes, dims, (I, J))
+    assert project_index(FACTS, of("a", "n", 1), sizes, dims, (I, J)) == (I, L.ZERO)
+    assert project_index(FACTS, of("b", "m"), sizes, dims, (I, J)) == (J,)
+    assert project_index(FACTS, of("c"), sizes, dims, (I, J)) == ()
+    unknown = project_index(FACTS, of("u", "k"), sizes, dims, (I, J))
     assert unknown == (expr("0 if u.shape[0] == 1 else j"),)
 
 
@@ -83,7 +88,9 @@ def test_same_shape():
 
 
 def test_a_spread_value_reads_its_elements_repeatedly():
-    v = spread(FACTS, of("a", "n", 1), (L.Size("a", 0), L.lit(3)), (Dim.of("n"), Dim.of(3)))
+    v = broadcast_value(
+        FACTS, of("a", "n", 1), (L.Size("a", 0), L.lit(3)), (Dim.of("n"), Dim.of(3))
+    )
     assert v.memory is None and v.ndim == 2
     assert v.at(Emitter(()), (I, J)) == expr("a[i, 0]", a="float64[:, :]")
 

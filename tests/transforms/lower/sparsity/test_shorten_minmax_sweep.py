@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.analysis.cost_model import work
+from s2s.transforms.lower.analysis.cost_model import loop_cost
 from s2s.transforms.lower.analysis.liveness import names_in
 from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
@@ -131,11 +131,11 @@ def test_what_is_compared_may_share_memory():
 def test_a_loop_that_ends_soon_is_not_much_work():
     body = program(TAKEN, ADDED, PASSED)
     outer = L.Loop("k", L.ZERO, N, L.ONE, body)
-    before = work(outer, N)
+    before = loop_cost(outer, N)
     loop = body[1]
     assert isinstance(loop, L.Loop) and "n" in names_in([before.right])  # type: ignore[union-attr]
     loop.exits_early = True
-    assert not names_in([work(outer, N).right])  # type: ignore[union-attr]
+    assert not names_in([loop_cost(outer, N).right])  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- programs

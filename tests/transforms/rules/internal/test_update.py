@@ -11,7 +11,7 @@ from s2s.transforms.ir.nodes import Assign, ListOf, Type
 from s2s.transforms.ir.precedence import ATOM
 from s2s.transforms.rules import RULES, Accumulate
 from s2s.transforms.rules.internal.update import (
-    accumulate,
+    add_contribution,
     path_text,
     read_path,
     region_flat_indices,
@@ -141,8 +141,8 @@ def test_a_contribution_to_no_adjoint_begins_with_zeros() -> None:
     trial = Trial(np.ones(3), 2.0, np.int64(1))
     x, v, k = trial.syms
     part = Accumulate(v, (("index", (("int", 2),)),), (k,))
-    first = accumulate(trial.b, None, x, part)
-    second = accumulate(trial.b, first, x, part)
+    first = add_contribution(trial.b, None, x, part)
+    second = add_contribution(trial.b, first, x, part)
     got = trial.run(first, second)
     np.testing.assert_array_equal(got, [[0.0, 2.0, 0.0], [0.0, 4.0, 0.0]])
 
@@ -150,7 +150,7 @@ def test_a_contribution_to_no_adjoint_begins_with_zeros() -> None:
 def test_the_contribution_to_an_element_of_a_list() -> None:
     def build(p: Any, items: Any, v: Any, k: Any) -> Any:
         part = Accumulate(v, (("list", 2),), (k,))
-        return accumulate(p, accumulate(p, None, items, part), items, part)
+        return add_contribution(p, add_contribution(p, None, items, part), items, part)
 
     params: dict[str, Type] = {"items": ListOf(F8), "v": F8, "k": int_scalar("k")}
     assert run(program(params, build), [1.0, 2.0], 0.5, 1) == [[0.0, 1.0]]
