@@ -6,7 +6,15 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import MAX_ELEMENTS, TOO_LARGE_MESSAGE, known, refuse, size_of, static
+from ..axes_and_sizes import (
+    MAX_ELEMENTS,
+    TOO_LARGE_MESSAGE,
+    iota,
+    known,
+    refuse,
+    size_of,
+    static,
+)
 from ..declare import as_numpy_scalar, as_operand
 from .selection import build_take
 from .shape_functions import sliced
@@ -130,7 +138,7 @@ def _repeated(b: Builder, value: Sym, axis: int, count: Any) -> Sym:
 
 def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> Sym:
     """A linear ramp from the value `end` to the edge value; the edge itself is not included."""
-    steps = b.emit("arange", 0, count, 1, dtype="int64")
+    steps = iota(b, count)
     if side == 1:
         steps = (count - 1) - steps
     part = steps.astype("float64") / b.sym(count)
@@ -141,7 +149,7 @@ def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> 
 
 def _sources(b: Builder, n: Any, before: Any, after: Any, mode: str) -> Sym:
     """For each index of the padded axis, the source index in the array."""
-    at = b.emit("arange", 0, n + before + after, 1, dtype="int64") - before
+    at = iota(b, n + before + after) - before
     last = n - 1
     if mode == "edge":
         return b.emit("minimum", b.emit("maximum", at, 0), last)

@@ -22,9 +22,9 @@ from ..axes_and_sizes import (
     shape_parts,
     size_of,
     static,
+    symbolic_size,
 )
 from ..declare import as_operand, as_python_scalar
-from .indexing import symbolic_size
 
 # ---------------------------------------------------------------- order of axes
 

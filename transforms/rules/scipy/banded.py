@@ -10,7 +10,7 @@ from ...ir.op_registry import surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ...runtime import matrix_helpers as helpers
-from ..axes_and_sizes import refuse, require_equal, size_of, static
+from ..axes_and_sizes import iota, refuse, require_equal, size_of, static
 from ..numpy.linalg.matrix_rules import column, declare, row, scipy_matrix
 
 Attrs = dict[str, Any]
@@ -22,13 +22,13 @@ def _shifted_columns(ab: Sym, shift: Sym) -> tuple[Sym, Sym]:
     `shift` has one value per row of `ab`.  Indices out of range are clipped."""
     b = ab.b
     n = size_of(b, ab, 1)
-    at = row(b.emit("arange", 0, n, 1, dtype="int64")) + column(shift)
+    at = row(iota(b, n)) + column(shift)
     inside = (at >= 0) & (at < n)
     return b.emit("maximum", b.emit("minimum", at, b.sym(n) - 1), 0), inside
 
 
 def _diagonals(b: Builder, attrs: Attrs) -> Sym:
-    return b.emit("arange", 0, attrs["lower"] + attrs["upper"] + 1, 1, dtype="int64")
+    return iota(b, attrs["lower"] + attrs["upper"] + 1)
 
 
 def _transposed(ab: Sym, attrs: Attrs) -> Sym:

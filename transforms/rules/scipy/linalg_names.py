@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import refuse, size_of, static
+from ..axes_and_sizes import iota, refuse, size_of, static
 from ..declare import as_operand
 from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.factorizations import qr, svd, svdvals
@@ -132,10 +132,6 @@ def _gathered(b: Builder, x: Sym, at: Sym) -> Sym:
     return b.emit("index", x, at, items=(("array", 1),))
 
 
-def _iota(b: Builder, n: Any) -> Sym:
-    return b.emit("arange", 0, n, 1, dtype="int64")
-
-
 @surface("scipy.linalg.toeplitz")
 def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     first = _vector(b, c)
@@ -145,7 +141,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     backwards = b.emit("index", first, -1, items=(("slice", None, None, 1),))
     rest = b.emit("index", top, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", backwards, rest, axis=0)
-    at = row(_iota(b, columns)) - column(_iota(b, rows)) + (rows - 1)
+    at = row(iota(b, columns)) - column(iota(b, rows)) + (rows - 1)
     return _gathered(b, line, at)
 
 
@@ -153,7 +149,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
 def circulant(b: Builder, c: Any) -> Sym:
     x = _vector(b, c)
     n = size_of(b, x, 0)
-    along = _iota(b, n)
+    along = iota(b, n)
     return _gathered(b, x, (column(along) - row(along)) % n)
 
 
@@ -166,4 +162,4 @@ def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)
     rest = b.emit("index", last, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", first, rest, axis=0)
-    return _gathered(b, line, row(_iota(b, columns)) + column(_iota(b, rows)))
+    return _gathered(b, line, row(iota(b, columns)) + column(iota(b, rows)))
