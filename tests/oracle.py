@@ -172,6 +172,23 @@ def _moved(tree: Any, k: int, j: int, by: Any) -> Any:
     return map_tree(move, copy_tree(tree))
 
 
+def central_differences(
+    f: Callable[..., Any], args: Sequence[Any], at: int = 0, step: float = 1e-6
+) -> np.ndarray:
+    """The gradient of a scalar function of plain arrays in one of its arguments, by two points;
+    `f` may be any callable."""
+    x = np.asarray(args[at], dtype=float)
+    grad = np.zeros_like(x)
+    for k in np.ndindex(x.shape):
+        values = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[k] += sign * step
+            values.append(f(*args[:at], moved[()] if x.ndim == 0 else moved, *args[at + 1 :]))
+        grad[k] = (values[0] - values[1]) / (2 * step)
+    return grad
+
+
 def complex_step(
     f: Callable[..., Any], args: Sequence[Any], wrt: int = 0, step: float = 1e-30
 ) -> Any:

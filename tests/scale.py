@@ -35,7 +35,7 @@ FAMILIES = {
     "tests/test_corpus.py::test_value_and_gradient": 450,
     "tests/training/test_against_keras.py::test_layer": 35,
     "tests/training/test_against_keras.py::test_loss": 50,
-    "tests/transforms/lower/loop_ir/test_parser.py::test_lowered_programs": 8,
+    "tests/transforms/lower/loop_ir/test_round_trip.py::test_lowered_programs": 8,
     "tests/transforms/lower/loops/test_unroll_and_jam.py::test_gradients_are_the_same": 10,
     "tests/transforms/lower/memory/test_carried_zeros.py::test_the_same_gradient": 25,
     "tests/transforms/rules/test_every_function.py::test_spellings": 5,

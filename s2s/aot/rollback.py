@@ -16,7 +16,7 @@ import numpy as np
 from .. import kernels
 from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
-from .workspace_plan import Memory, alias_sets
+from .workspace_plan import Memory, alias_sets, is_reshape
 
 
 def parameters_to_back_up(
@@ -67,7 +67,7 @@ class _Failures:
         call = stmt.value
         if not isinstance(call, ast.Call) or not isinstance(stmt.targets[0], ast.Name):
             return False
-        if _is_reshape(call):
+        if is_reshape(call):
             return False
         if self.known.value(call.func) is kernels.reserve:
             return True
@@ -96,16 +96,12 @@ def _written(stmt: ast.stmt, known: Types) -> set[str]:
     for node in ast.walk(stmt):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             found |= _names(node.value)
-        elif isinstance(node, ast.Call) and not _is_reshape(node):
+        elif isinstance(node, ast.Call) and not is_reshape(node):
             product = known.value(node.func) in _PRODUCTS
             for argument in node.args[-1:] if product else node.args:
                 if isinstance(known.of.get(argument), Array):
                     found |= _names(argument)
     return {n for n in found if isinstance(known.names.get(n), Array)}
-
-
-def _is_reshape(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
 
 
 def _names(node: ast.expr) -> set[str]:

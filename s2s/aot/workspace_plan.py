@@ -158,10 +158,11 @@ def _is_allocation(s: ast.Assign, known: Types) -> bool:
     """True for `name = np.empty(…)`."""
     if not isinstance(s.value, ast.Call) or not isinstance(s.targets[0], ast.Name):
         return False
-    return not _is_reshape(s.value) and known.value(s.value.func) is np.empty
+    return not is_reshape(s.value) and known.value(s.value.func) is np.empty
 
 
-def _is_reshape(call: ast.Call) -> bool:
+def is_reshape(call: ast.Call) -> bool:
+    """Whether a call in the lowered source makes a view of an array in another shape."""
     return isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
 
 
@@ -171,7 +172,7 @@ def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
     for s in ast.walk(function):
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call):
             target = s.targets[0]
-            if not _is_reshape(s.value) and known.value(s.value.func) is kernels.reserve:
+            if not is_reshape(s.value) and known.value(s.value.func) is kernels.reserve:
                 assert isinstance(target, ast.Name)
                 names.add(target.id)
     return names
@@ -193,7 +194,7 @@ def _growth(function: ast.FunctionDef, known: Types, entry: _EntryExpressions) -
     for s in ast.walk(function):
         if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call):
             continue
-        if _is_reshape(s.value) or known.value(s.value.func) is not kernels.reserve:
+        if is_reshape(s.value) or known.value(s.value.func) is not kernels.reserve:
             continue
         assert isinstance(s.targets[0], ast.Name)
         more = entry.known(s.value.args[2])
@@ -318,7 +319,7 @@ class _EntryExpressions:
         if isinstance(node, ast.IfExp):
             parts = self._known_all([node.test, node.body, node.orelse])
             return ast.IfExp(*parts) if parts else None
-        if isinstance(node, ast.Call) and not _is_reshape(node):
+        if isinstance(node, ast.Call) and not is_reshape(node):
             function = self.types.value(node.func)
             if function in _PURE_FUNCTIONS or function in (np.int64, np.float64):
                 parts = self._known_all(node.args)

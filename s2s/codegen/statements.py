@@ -213,7 +213,7 @@ class Body(Expressions):
         builder = self.builder
         twice = builder.shl(builder.add(used, more), INT(1))
         fits = builder.icmp_signed("<=", more, INT(kernels.MAX_CAPACITY))
-        return builder.select(fits, builder.add(twice, INT(8)), INT(kernels.MOST))
+        return builder.select(fits, builder.add(twice, INT(8)), INT(kernels.INT64_MAX))
 
     def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
         """Allocate the array of a variable."""

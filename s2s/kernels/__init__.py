@@ -138,7 +138,7 @@ def stack_is_low(limit: int) -> bool:
 
 
 def trip_count(start: int, stop: int, step: int) -> int:
-    """The trip count of range(start, stop, step), at most MOST."""
+    """The trip count of range(start, stop, step), at most INT64_MAX."""
     start, stop, step = int(start), int(stop), int(step)
     span = stop - start if step > 0 else start - stop
     return min((span - 1) // abs(step) + 1, INT64_MAX) if span > 0 else 0

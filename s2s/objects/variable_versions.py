@@ -2,6 +2,11 @@
 
 A tape uses the values that its block read.  Variables are not copied when the block is entered
 (copy on write): before a Variable changes, the tapes that are still alive save its old value.
+
+While `tapes` is not empty, calls that write to arrays take the general path, which notifies them;
+call stubs and their bytecode do not.  A tape leaves the set when it has saved all its Variables, or
+when it is freed.  An exception that was raised in the block may keep it in a reference cycle until
+the next garbage collection.
 """
 
 from __future__ import annotations
@@ -9,7 +14,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-# Weak references to the live tapes; checked in every call that changes arrays.
+# Weak references to the live tapes that changes may still affect.  Every call that writes to arrays
+# checks them.
 tapes: set[Any] = set()
 _open: list[Any] = []
 
@@ -35,5 +41,5 @@ def before_change(array: Any) -> None:
     """Notify the live tapes that an array is about to be written to."""
     for reference in list(tapes):
         tape = reference()
-        if tape is not None:
-            tape.before_change(array)
+        if tape is not None and tape.before_change(array):
+            tapes.discard(reference)

@@ -104,10 +104,10 @@ class GradientTape:
         if self.watch_accessed_variables and variable.trainable and not self._paused:
             self._watched.setdefault(id(variable), variable)
 
-    def before_change(self, array: Any) -> None:
-        """Callback: an array, which may belong to a Variable, is about to be written to."""
-        if self._world is not None:
-            self._world.before_change(array)
+    def before_change(self, array: Any) -> bool:
+        """Callback: an array, which may belong to a Variable, is about to be written to.  Returns
+        True if no further change can affect the tape."""
+        return self._world is None or self._world.before_change(array)
 
     def _check_open(self, method: str) -> None:
         if self._frame is None:

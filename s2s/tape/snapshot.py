@@ -154,10 +154,12 @@ class InputSnapshot:
 
     # ---- afterwards
 
-    def before_change(self, array: Any) -> None:
-        """Save the value of a Variable's array before its first change."""
-        if id(array) in self.variables:
-            self.kept.setdefault(id(array), (array, array.copy()))
+    def before_change(self, array: Any) -> bool:
+        """Save the value of a Variable's array before its first change.  Returns True if the values
+        of all Variables are saved."""
+        if id(array) in self.variables and id(array) not in self.kept:
+            self.kept[id(array)] = (array, array.copy())
+        return len(self.kept) == len(self.variables)
 
     @contextmanager
     def restored(self) -> Iterator[None]:

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 import s2s
 from s2s.aot import build
 from tests.attack.beside import judge, judge_source, load
+from tests.oracle import central_differences
 from tests.s2s.aot.programs import needs_compiler
 from tests.scale import count, sample
 
@@ -242,17 +243,6 @@ def outcome(function: Callable[..., Any], value: Any) -> Any:
             return error
 
 
-def differences(function: Callable[..., Any], value: Any) -> Any:
-    x = np.array(value, np.float64)
-    found = np.zeros(x.shape)
-    for at in np.ndindex(x.shape):
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[at] += sign * 1e-6
-            found[at] += sign * function(moved) / 2e-6
-    return found
-
-
 def problem(
     function: Callable[..., Any], kind: str, transform: str, backend: str, folder: Path
 ) -> str | None:
@@ -277,7 +267,7 @@ def problem(
     if not np.array_equal(value, expected):
         return f"{value!r}, expected {expected!r}"
     if gradient is not None and not isinstance(gradient, (list, tuple)):
-        close = np.allclose(gradient, differences(function, make(folder)), rtol=1e-4)
+        close = np.allclose(gradient, central_differences(function, (make(folder),)), rtol=1e-4)
         return None if close else f"gradient {gradient!r}"
     return None
 
@@ -495,7 +485,7 @@ def test_large_programs(name: str) -> None:
     function = load(f"def f(x):\n{LARGE[name]}\n")["f"]
     assert judge(function, (1.5,)).kind == "right"
     got = s2s.grad(function, backend="loops")(1.5)
-    np.testing.assert_allclose(got, differences(function, 1.5), rtol=1e-5)
+    np.testing.assert_allclose(got, central_differences(function, (1.5,)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", TOO_LARGE)

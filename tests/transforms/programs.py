@@ -187,20 +187,6 @@ def run(module: Module, *args: Any) -> list[Any]:
     return evaluate(module.main, *args)[0]
 
 
-def differences(f: Callable[..., Any], args: Sequence[Any], at: int, step: float = 1e-6) -> Any:
-    """Central differences of a scalar function in one of its arguments."""
-    x = np.asarray(args[at], dtype=float)
-    grad = np.zeros_like(x)
-    for k in np.ndindex(x.shape):
-        values = []
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[k] += sign * step
-            values.append(f(*args[:at], moved[()] if x.ndim == 0 else moved, *args[at + 1 :]))
-        grad[k] = (values[0] - values[1]) / (2 * step)
-    return grad
-
-
 __all__ = [
-    "BOOL", "F8", "Operand", "Program", "differences", "int_scalar", "program", "run", "vector",
+    "BOOL", "F8", "Operand", "Program", "int_scalar", "program", "run", "vector",
 ]  # fmt: skip

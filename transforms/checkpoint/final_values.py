@@ -31,6 +31,7 @@ from ..ir.nodes import (
     While,
     blocks_of,
     inner_targets_of,
+    symbolic_value,
     targets_of,
     walk,
 )
@@ -372,7 +373,7 @@ def _bound_before(function: Function, loop: For) -> set[str]:
 def _value(operand: Operand) -> Dim | None:
     if isinstance(operand, Const):
         return Dim.of(operand.value) if isinstance(operand.value, int) else None
-    return operand.type.value if isinstance(operand.type, Scalar) else None
+    return symbolic_value(operand)
 
 
 def _symbol(loop: For) -> str:

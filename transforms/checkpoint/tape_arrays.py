@@ -13,7 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.builder import Builder, int_const, trip_count
-from ..ir.nodes import Array, Block, Const, For, ListOf, Operand, Record, Scalar, Stmt, Var
+from ..ir.nodes import (
+    Array,
+    Block,
+    Const,
+    For,
+    ListOf,
+    Operand,
+    Record,
+    Stmt,
+    Var,
+    symbolic_value,
+)
 from ..ir.record import record, replace
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Atom, Dim, slope
@@ -81,7 +92,7 @@ class DensePlanner:
         for level, (ours, theirs) in enumerate(loops):
             if not self.same_index(ours, theirs, there):
                 return None  # the iteration numbers would differ
-            there[ours.index.name] = value_of(theirs.index) or Dim.of(theirs.index.name)
+            there[ours.index.name] = symbolic_value(theirs.index) or Dim.of(theirs.index.name)
             if level and self.saver.is_invariant(pair.value, ours):
                 continue  # all iterations share one row
             trips = self.trip_count(b, ours, first)
@@ -129,7 +140,7 @@ class DensePlanner:
         def same(a: Operand, b: Operand) -> bool:
             if self.forward_value(b) == a:
                 return True
-            x, y = value_of(a), value_of(b)
+            x, y = symbolic_value(a), symbolic_value(b)
             return x is not None and y is not None and x.substitute(there) == y
 
         return same(ours.start, theirs.start) and same(ours.step, theirs.step)
@@ -150,7 +161,7 @@ class DensePlanner:
     ) -> Operand | None:
         """The maximum trip count of a loop whose bounds depend on one of the loops `around`."""
         step = loop.step.value if isinstance(loop.step, Const) else None
-        start, stop = value_of(loop.start), value_of(loop.stop)
+        start, stop = symbolic_value(loop.start), symbolic_value(loop.stop)
         if loop.count is not None or step not in (1, -1) or start is None or stop is None:
             return None
         most = (stop - start) * step
@@ -230,7 +241,7 @@ class DensePlanner:
             return v if self.saver.precedes(v.name, first) else None
 
         found = x if isinstance(x, Const) else lookup(x)
-        value = value_of(x)
+        value = symbolic_value(x)
         if found is None and value is not None:
             found = self.size(b, value, first)
         if found is None:
@@ -261,7 +272,7 @@ class DensePlanner:
         if dim.is_const:
             return int_const(dim.const)
         for v in self.saver.scopes.var.values():
-            value = value_of(v)
+            value = symbolic_value(v)
             if value is not None and self.saver.facts.canonical(value) == dim:
                 if self.saver.precedes(v.name, first):
                     return v
@@ -295,14 +306,9 @@ class DensePlanner:
         return b.emit(name, *parts).operand
 
 
-def value_of(x: Operand) -> Dim | None:
-    """The symbolic value of an integer; None if it has none."""
-    return x.type.value if isinstance(x.type, Scalar) else None
-
-
 def _ends(loop: For) -> tuple[Dim, Dim] | None:
     """The minimum and maximum index of a nonempty loop with step 1 or -1; None for other steps."""
-    start, stop = value_of(loop.start), value_of(loop.stop)
+    start, stop = symbolic_value(loop.start), symbolic_value(loop.stop)
     step = _known_step(loop)
     if start is None or stop is None or step not in (1, -1):
         return None

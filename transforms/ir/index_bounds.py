@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from .nodes import Const, For, Function, Operand, Scalar, walk
-from .symbolic_dims import Dim, Facts
+from .nodes import (
+    Const,
+    For,
+    Function,
+    Operand,
+    symbolic_value,
+    walk,
+)
+from .symbolic_dims import Facts
 
 
 def with_index_bounds(function: Function, facts: Facts | None) -> Facts:
@@ -22,14 +29,10 @@ def add_index_bounds(
 ) -> None:
     """Record the bounds of a loop index.  The first bounds of a symbol are kept: a loop and its
     mirror have the same index symbol."""
-    counter = _value(index)
+    counter = symbolic_value(index)
     symbol = None if counter is None else counter.symbol
-    first, end = _value(start), _value(stop)
+    first, end = symbolic_value(start), symbolic_value(stop)
     if symbol is None or first is None or end is None or not isinstance(step, Const):
         return
     bounds = (first, end - 1) if step.value > 0 else (end + 1, first)
     facts.bounds.setdefault(symbol, bounds)
-
-
-def _value(x: Operand) -> Dim | None:
-    return x.type.value if isinstance(x.type, Scalar) else None

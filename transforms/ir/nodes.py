@@ -227,6 +227,13 @@ def zero_sign(value: Any) -> str:
 
 
 Operand = Var | Const
+
+
+def symbolic_value(x: Operand) -> Dim | None:
+    """The symbolic value of an integer; None if it has none."""
+    return x.type.value if isinstance(x.type, Scalar) else None
+
+
 MessagePart: TypeAlias = "Operand | str | tuple[MessagePart, ...]"
 
 

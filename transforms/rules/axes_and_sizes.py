@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import OPEN, Builder, Sym
 from ..ir.errors import S2STypeError, S2SValueError, UnsupportedError
-from ..ir.nodes import Const, Span
+from ..ir.nodes import Const, Operand, Span, symbolic_value
 from ..ir.op_registry import NeedStatic
 from ..ir.symbolic_dims import Dim
 
@@ -23,6 +23,17 @@ def constant_value(value: Any) -> Any:
     if isinstance(value, Sym) and isinstance(value.operand, Const):
         return value.operand.value
     return value
+
+
+def symbolic_size(x: Operand) -> Dim:
+    """The symbolic value of an int operand as a dim; open if there is none."""
+    value = symbolic_value(x)
+    return OPEN if value is None else value
+
+
+def iota(b: Builder, count: Any, dtype: str = "int64") -> Sym:
+    """The integers from 0 to count - 1."""
+    return b.emit("arange", 0, count, 1, dtype=dtype)
 
 
 def product(sizes: Iterable[Any]) -> Any:

@@ -13,8 +13,7 @@ Uses of `numba.core` beyond the interface of `numba.extending` (`types`, `cgutil
 `typing.templates`, `imputils`), with files and reasons; a test compares this list with the code:
 
 - `registry.CPUTarget`, `registry.CPUDispatcher`, `registry.cpu_target`, `cpu`,
-  `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `compiler_lock.global_compiler_lock`,
-  `environment.lookup_environment` (here):
+  `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
   `numba.extending` has no option for the LLVM passes.
 - `target_extension.CPU`, `target_extension.dispatcher_registry`,
   `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
@@ -41,7 +40,6 @@ from typing import Any
 
 from numba.core import cpu, imputils
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.runtime.nrt import rtsys
@@ -148,11 +146,6 @@ class KernelContext(cpu.CPUContext):
     """A target context with the implementations that calls of intrinsics, boxing of arrays and
     raising of errors need."""
 
-    @global_compiler_lock
-    def init(self) -> None:
-        super().init()
-        self._internal_codegen = _codegen()
-
     def refresh(self) -> None:
         from numba.cpython import builtins, numbers, tupleobj  # noqa: F401
         from numba.np import arrayobj  # noqa: F401
@@ -180,8 +173,9 @@ class KernelTarget(CPUTarget):
         return KernelTyping()
 
     @lazy_property
-    def _target_context(self) -> KernelContext:
-        return KernelContext(self.typing_context, TARGET)
+    def _target_context(self) -> Any:
+        context: Any = KernelContext(self.typing_context, TARGET)
+        return context.subtarget(_internal_codegen=_codegen())
 
 
 TARGET = "s2s"

@@ -12,8 +12,9 @@ from s2s.transforms.checkpoint.plan_tape import plan_tape
 from s2s.transforms.ir.nodes import Module
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify import simplify
+from tests.oracle import central_differences
 from tests.transforms.cases import CASES, Case
-from tests.transforms.programs import differences, run
+from tests.transforms.programs import run
 
 PIPELINES = {
     "plain": lambda m: m,
@@ -29,7 +30,7 @@ def check_case(case: Case, module: Module, vjp: Module) -> None:
         assert np.array_equal(primal[0], got[0])
         for name, bar in zip(case.wrt, got[len(primal) :]):
             at = list(case.params).index(name)
-            want = 0.7 * differences(lambda *a: run(module, *a)[0], args, at)
+            want = 0.7 * central_differences(lambda *a: run(module, *a)[0], args, at)
             assert np.shape(bar) == np.shape(args[at])
             np.testing.assert_allclose(bar, want, rtol=1e-5, atol=1e-7, err_msg=f"{args} {name}")
 
@@ -57,7 +58,7 @@ def second(case: Case, stage: str, between: str) -> None:
 
         got = run(again, *args, 1.0, w)[len(vjp.main.results) :]
         for name, bar in zip(case.wrt, got):
-            want = differences(directed, args, list(case.params).index(name))
+            want = central_differences(directed, args, list(case.params).index(name))
             np.testing.assert_allclose(bar, want, rtol=1e-5, atol=1e-6, err_msg=f"{args} {name}")
 
 

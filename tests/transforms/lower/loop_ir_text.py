@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.parser import parse
 from s2s.transforms.lower.loop_ir.python_printer import print_module
+from tests.transforms.lower.loop_ir_parser import parse
 
 
 def ir(source: str, **types: str) -> list[L.Stmt]:

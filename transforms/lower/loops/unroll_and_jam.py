@@ -23,13 +23,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from ..analysis.alias import MayAlias
-from ..analysis.analyses import FunctionAnalyses
 from ..analysis.cost_model import trip_count
 from ..analysis.dependence import loop_reductions
 from ..analysis.liveness import defs, induction_vars_read_outside, names_in, upward_exposed
 from ..loop_ir import nodes as L
 from .unroll_and_jam_rewrite import JammedLoop, accesses, loads_in, loops_in
-from .unroll_and_jam_sums import is_sum_of_products
+from .unroll_and_jam_sums import Unroller, is_sum_of_products
 
 # Unroll factors, tried from the largest.
 UNROLL_FACTORS = (4, 2)
@@ -60,30 +59,8 @@ def unroll_and_jam(
     _Unroller(body, dtypes, escaping, may_alias, new_name).block(body)
 
 
-class _Unroller(FunctionAnalyses):
-    def __init__(
-        self,
-        body: list[L.Stmt],
-        dtypes: dict[str, str],
-        escaping: set[str],
-        may_alias: MayAlias,
-        new_name: Callable[[str], str],
-    ) -> None:
-        super().__init__(body, dtypes, may_alias)
-        self.escaping, self.new_name = escaping, new_name
-
-    def block(self, block: list[L.Stmt]) -> None:
-        out: list[L.Stmt] = []
-        for stmt in block:
-            new = self._loop(stmt) if isinstance(stmt, L.Loop) else None
-            if new is None:
-                for inner in L.blocks_of(stmt):
-                    self.block(inner)
-            out += new or [stmt]
-        block[:] = out
-
-    def _loop(self, loop: L.Loop) -> list[L.Stmt] | None:
-        """Return the statements that replace a loop, or None if it is not unrolled."""
+class _Unroller(Unroller):
+    def unrolled(self, loop: L.Loop) -> list[L.Stmt] | None:
         if not _is_allowed(loop) or not _is_candidate(loop):
             return None
         common = loop_reductions(loop, self.live_after[id(loop)], self.may_alias, self.escaping)

@@ -42,24 +42,12 @@ def unroll_and_jam_sums(
     `dtypes` are those of the arrays among the parameters.  `escaping` are the buffers whose
     contents the caller sees even if the call fails.
     """
-    _block(body, _Jammer(body, dtypes, escaping, may_alias, new_name))
+    _Jammer(body, dtypes, escaping, may_alias, new_name).block(body)
 
 
-def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
-    out: list[L.Stmt] = []
-    for stmt in block:
-        found = jammer.rows(stmt) if isinstance(stmt, L.Loop) else None
-        if found is not None:
-            assert isinstance(stmt, L.Loop)
-            out += jammer.written(stmt, *found)
-            continue
-        for inner in L.blocks_of(stmt):
-            _block(inner, jammer)
-        out.append(stmt)
-    block[:] = out
+class Unroller(FunctionAnalyses):
+    """Replaces loops by unrolled ones, outermost first."""
 
-
-class _Jammer(FunctionAnalyses):
     def __init__(
         self,
         body: list[L.Stmt],
@@ -70,7 +58,37 @@ class _Jammer(FunctionAnalyses):
     ) -> None:
         super().__init__(body, dtypes, may_alias)
         self.escaping, self.new_name = escaping, new_name
+
+    def block(self, block: list[L.Stmt]) -> None:
+        out: list[L.Stmt] = []
+        for stmt in block:
+            new = self.unrolled(stmt) if isinstance(stmt, L.Loop) else None
+            if new is None:
+                for inner in L.blocks_of(stmt):
+                    self.block(inner)
+            out += new or [stmt]
+        block[:] = out
+
+    def unrolled(self, loop: L.Loop) -> list[L.Stmt] | None:
+        """Return the statements that replace a loop, or None if it is not unrolled."""
+        raise NotImplementedError
+
+
+class _Jammer(Unroller):
+    def __init__(
+        self,
+        body: list[L.Stmt],
+        dtypes: dict[str, str],
+        escaping: set[str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
+    ) -> None:
+        super().__init__(body, dtypes, escaping, may_alias, new_name)
         self.read = Counter(name for s in L.walk(body) for name in uses(s))
+
+    def unrolled(self, loop: L.Loop) -> list[L.Stmt] | None:
+        found = self.rows(loop)
+        return None if found is None else self.written(loop, *found)
 
     def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Store]] | None:
         """Return the parts of a loop whose iterations all add to the same elements, or None.

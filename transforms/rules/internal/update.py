@@ -17,8 +17,16 @@ from ...ir.nodes import Operand, Type, Var
 from ...ir.op_registry import Accumulate, Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import constant_value, product, require_broadcastable, shape_parts, size_of
-from ..numpy.indexing import items_text, numpy_key, positions, renumber, result_shape, symbolic_size
+from ..axes_and_sizes import (
+    constant_value,
+    iota,
+    product,
+    require_broadcastable,
+    shape_parts,
+    size_of,
+    symbolic_size,
+)
+from ..numpy.indexing import items_text, numpy_key, positions, renumber, result_shape
 
 Path = Sequence[tuple[str, Any]]
 
@@ -196,7 +204,7 @@ def _read_last(b: Builder, g: Sym, path: Path, args: Sequence[Sym]) -> Sym:
     repeats = any(k == "index" and any(i[0] == "array" for i in what) for k, what in path)
     if not repeats or value.ndim == 0:
         return value
-    order = b.emit("arange", 0, product(value.shape), 1, dtype="int64")
+    order = iota(b, product(value.shape))
     order = b.emit("reshape", order, *value.shape) if value.ndim > 1 else order
     # `owner` is read only where it is written: the uninitialised elements are never used.
     owner = b.emit("empty_like", g, dtype="int64")

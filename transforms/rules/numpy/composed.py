@@ -14,6 +14,7 @@ from ...ir.op_registry import surface
 from ..axes_and_sizes import (
     axis_of,
     constant_value,
+    iota,
     product,
     require_static,
     size_of,
@@ -22,10 +23,6 @@ from ..axes_and_sizes import (
 from ..declare import as_operand, refuse_keywords
 
 # ---------------------------------------------------------------- diagonals and triangles
-
-
-def _iota(b: Builder, n: Any) -> Sym:
-    return b.emit("arange", 0, n, 1, dtype="int64")
 
 
 @surface("numpy.diagonal", "numpy.ndarray.diagonal")
@@ -51,7 +48,7 @@ def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: A
     # A diagonal outside the matrix is empty: its length is negative, and so `arange` is empty.
     square = not k and b.facts.known_equal(*x.type.shape[-2:])
     length = rows if square else b.emit("minimum", rows, columns)
-    at = _iota(b, constant_value(b.sym(length)))
+    at = iota(b, constant_value(b.sym(length)))
     indices = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
     items = (*[("all",)] * (x.ndim - 2), ("array", 1), ("array", 2))
     return b.emit("index", x, *indices, items=items)
@@ -82,7 +79,7 @@ def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
         raise ValueError("Input must be 1- or 2-d.")
     n = size_of(b, x, 0)
     size = n + abs(k)
-    at = _iota(b, n)
+    at = iota(b, n)
     zeros = b.emit("zeros", size, size, dtype=x.dtype)
     indices = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
     path = (("index", (("array", 2), ("array", 3))),)
@@ -96,8 +93,8 @@ def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
     if x.ndim > 1 and isinstance(constant_value(k), (int, np.integer)):
         return b.emit("tril" if lower else "triu", x, k=int(constant_value(k)))
     # As in NumPy, a vector is broadcast to a square matrix whose rows are that vector.
-    rows = b.emit("expand_dims", _iota(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
-    columns = _iota(b, size_of(b, x, x.ndim - 1))
+    rows = b.emit("expand_dims", iota(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
+    columns = iota(b, size_of(b, x, x.ndim - 1))
     below = columns - rows <= k if lower else columns - rows >= k
     return b.emit("where", below, x, np.dtype(x.dtype).type(0))
 
@@ -177,7 +174,7 @@ def build_nonzero(b: Builder, a: Any) -> tuple[Sym, ...]:
     mask = x if x.dtype == "bool" else x != 0
     indices = []
     for axis in range(x.ndim):
-        at = _iota(b, size_of(b, x, axis))
+        at = iota(b, size_of(b, x, axis))
         if x.ndim > 1:
             others = tuple(i for i in range(x.ndim) if i != axis)
             at = b.emit("broadcast_like", b.emit("expand_dims", at, axes=others), mask)

@@ -9,25 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.builder import OPEN, Builder, Sym
+from ...ir.builder import Builder, Sym
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import FLOATS, Array, ListOf, Operand, Scalar, Type, is_float
 from ...ir.op_registry import SURFACES, Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import constant_value, require_static
+from ..axes_and_sizes import constant_value, require_static, symbolic_size
 from ..broadcasting import unbroadcast
 from ..declare import as_numpy_scalar, as_operand, refuse_keywords
 from ..dtypes import as_dtype
 from ..integer_range_checks import require_in_range
 from ..operation_text import call_text, dtype_text
 from ..promotion import join_dtypes
-
-
-def symbolic_size(operand: Operand) -> Dim:
-    """The symbolic value of an int operand as a dim; open if there is none."""
-    value = operand.type.value if isinstance(operand.type, Scalar) else None
-    return OPEN if value is None else value
 
 
 def sizes_text(sizes: Sequence[Text]) -> Text:

@@ -17,7 +17,7 @@ from ...ir.nodes import Type
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import require_equal, require_static, size_of, value_error
+from ..axes_and_sizes import iota, require_equal, require_static, size_of, value_error
 from ..declare import as_operand
 from ..promotion import join_dtypes
 from .bilinear import LETTERS, array_or_scalar, multilinear_pushforward, transpose_matrices
@@ -129,7 +129,7 @@ def _diagonal(b: Builder, x: Sym, letters: str) -> tuple[Sym, str]:
                     ")",
                 ),
             )
-        along = b.emit("arange", 0, size_of(b, x, first), 1, dtype="int64")
+        along = iota(b, size_of(b, x, first))
         axes = tuple(i for i in range(len(repeated)) if i != k)
         ranges.append(b.emit("expand_dims", along, axes=axes) if axes else along)
     items = tuple(("array", repeated.index(c) + 1) if c in repeated else ("all",) for c in letters)

@@ -23,10 +23,18 @@ from ...ir.op_registry import SURFACES, Rule, register, surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim, floordiv
 from ...runtime.helpers import resize_axis
-from ..axes_and_sizes import axes_of, axis_of, constant_value, require_static, size_of, value_error
+from ..axes_and_sizes import (
+    axes_of,
+    axis_of,
+    constant_value,
+    iota,
+    require_static,
+    size_of,
+    symbolic_size,
+    value_error,
+)
 from ..declare import as_operand, constant_like
 from .complex_numbers import conjugate
-from .creation import symbolic_size
 
 Attrs = dict[str, Any]
 
@@ -71,7 +79,7 @@ def _weights(b: Builder, like: Sym, n: Any, axis: int, mirrored: float) -> Sym:
     """Weights of the frequencies of a real signal of length n, shaped to broadcast against `like`.
 
     `mirrored` for frequencies that have a mirror image, 1 for 0 and n / 2, which have none."""
-    k = b.emit("arange", 0, size_of(b, like, axis), 1, dtype="int64")
+    k = iota(b, size_of(b, like, axis))
     own = (k == 0) | (k * 2 == n)
     one = b.sym(constant_like(1.0, b.sym(np.dtype(real_dtype(like.dtype)).type(1))))
     weights = b.emit("where", own, one, one * mirrored)
@@ -318,12 +326,12 @@ surface("numpy.fft.ifftshift", "scipy.fft.ifftshift")(_shift(-1))
 
 @surface("numpy.fft.fftfreq", "scipy.fft.fftfreq")
 def build_fftfreq(b: Builder, n: Any, d: Any = 1.0) -> Sym:
-    k = b.emit("arange", 0, n, 1, dtype="int64")
+    k = iota(b, n)
     signed = b.emit("where", k * 2 < n, k, k - n)
     return signed * (1.0 / (b.sym(n) * b.sym(d)))
 
 
 @surface("numpy.fft.rfftfreq", "scipy.fft.rfftfreq")
 def build_rfftfreq(b: Builder, n: Any, d: Any = 1.0) -> Sym:
-    k = b.emit("arange", 0, n // 2 + 1, 1, dtype="int64")
+    k = iota(b, n // 2 + 1)
     return k * (1.0 / (b.sym(n) * b.sym(d)))

@@ -17,7 +17,7 @@ from ...ir.nodes import Array, Const, Operand, Record, Scalar, Type, Var
 from ...ir.op_registry import Accumulate, Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim, mask_count, slice_length
-from ..axes_and_sizes import require_equal, size_of
+from ..axes_and_sizes import require_equal, size_of, symbolic_size
 from ..broadcasting import infer_broadcast_shape
 
 Item = tuple[Any, ...]
@@ -104,12 +104,6 @@ def _slice_dim(b: Builder, n: Dim, item: Item, args: Sequence[Operand]) -> Dim:
     n = b.facts.canonical(n)
     start, stop, step = (None if d is None else b.facts.canonical(d) for d in bounds)
     return slice_length(n, start, stop, step, b.facts)
-
-
-def symbolic_size(x: Operand) -> Dim:
-    """The symbolic value of an int operand as a dim; open if there is none."""
-    known = x.type.value if isinstance(x.type, Scalar) else None
-    return OPEN if known is None else known
 
 
 def _check_mask(

@@ -10,6 +10,7 @@ from ..axes_and_sizes import (
     MAX_ELEMENTS,
     TOO_LARGE_MESSAGE,
     constant_value,
+    iota,
     require_static,
     size_of,
     unsupported_error,
@@ -141,7 +142,7 @@ def _repeated(b: Builder, value: Sym, axis: int, count: Any) -> Sym:
 
 def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> Sym:
     """A linear ramp from the value `end` to the edge value; the edge itself is not included."""
-    steps = b.emit("arange", 0, count, 1, dtype="int64")
+    steps = iota(b, count)
     if side == 1:
         steps = (count - 1) - steps
     part = steps.astype("float64") / b.sym(count)
@@ -152,7 +153,7 @@ def _ramp(b: Builder, edge: Sym, axis: int, count: Any, end: Any, side: int) -> 
 
 def _sources(b: Builder, n: Any, before: Any, after: Any, mode: str) -> Sym:
     """For each index of the padded axis, the source index in the array."""
-    at = b.emit("arange", 0, n + before + after, 1, dtype="int64") - before
+    at = iota(b, n + before + after) - before
     last = n - 1
     if mode == "edge":
         return b.emit("minimum", b.emit("maximum", at, 0), last)

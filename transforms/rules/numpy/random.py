@@ -17,10 +17,10 @@ from ...ir.builder import Builder, Sym, resolve_dims
 from ...ir.errors import S2STypeError, UnsupportedError
 from ...ir.nodes import Array, Draw, Rng, Scalar, Type, Var
 from ...ir.op_registry import surface
-from ..axes_and_sizes import constant_value, require_static
+from ..axes_and_sizes import constant_value, require_static, symbolic_size
 from ..declare import as_operand, as_python_float, refuse_keywords
 from ..dtypes import as_dtype
-from .creation import as_sizes, symbolic_size
+from .creation import as_sizes
 from .random_checks import check_parameters, require_valid
 
 # Distributions that are not differentiable in their parameters, with the parameter names.

@@ -13,13 +13,13 @@ from ...ir.nodes import FLOATS, Array, Operand, Scalar, Type, is_float
 from ...ir.op_registry import surface
 from ...ir.precedence import Text
 from ...ir.symbolic_dims import Dim, max0
-from ..axes_and_sizes import axis_of, constant_value, require_static, size_of
+from ..axes_and_sizes import axis_of, constant_value, iota, require_static, size_of, symbolic_size
 from ..broadcasting import unbroadcast
 from ..declare import as_operand, refuse_keywords
 from ..dtypes import as_dtype
 from ..operation_text import call_text
 from ..promotion import join_dtypes
-from .creation import as_sizes, dtype_keyword, register_create, symbolic_size
+from .creation import as_sizes, dtype_keyword, register_create
 
 
 def _arange_dim(operands: Sequence[Operand]) -> Dim:
@@ -43,11 +43,6 @@ def _arange_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Ty
     )
 
 
-def _steps(b: Builder, count: Any, attrs: dict[str, Any]) -> Sym:
-    """The index of each element, in the dtype of the result."""
-    return b.emit("arange", 0, count, 1, dtype=attrs["dtype"])
-
-
 def _arange_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: dict[str, Any], wanted: Any
 ) -> dict[int, Any]:
@@ -57,7 +52,7 @@ def _arange_pullback(
         return bars
     for i in wanted:
         if is_float(b.sym(args[i]).type):
-            share = b.sym(g) if i == 0 else b.sym(g) * _steps(b, size_of(b, g, 0), attrs)
+            share = b.sym(g) if i == 0 else b.sym(g) * iota(b, size_of(b, g, 0), attrs["dtype"])
             bars[i] = unbroadcast(b, share, args[i])
     return bars
 
@@ -68,7 +63,7 @@ def _arange_pushforward(
     start, _, step = dots
     if (start is None and step is None) or attrs["dtype"] not in FLOATS:
         return None
-    moved = _steps(b, size_of(b, out, 0), attrs) * (0.0 if step is None else b.sym(step))
+    moved = iota(b, size_of(b, out, 0), attrs["dtype"]) * (0.0 if step is None else b.sym(step))
     return moved if start is None else moved + b.sym(start)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Type
 from ...ir.op_registry import Rule, register, surface
-from ..axes_and_sizes import axes_of, axis_of, constant_value, product, size_of
+from ..axes_and_sizes import axes_of, axis_of, constant_value, iota, product, size_of
 from ..declare import as_operand
 from ..operation_text import Text, call_text
 
@@ -65,7 +65,7 @@ def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
     if isinstance(by, (int, np.integer)) and not isinstance(by, (bool, np.bool_)):
         return b.emit("roll", x, shift=int(by), axis=at)
     n = size_of(b, x, at)
-    counting = b.emit("arange", 0, n, 1, dtype="int64")
+    counting = iota(b, n)
     items: list[Any] = [("all",)] * x.ndim
     items[at] = ("array", 1)
     return b.emit("index", x, (counting - shift % n) % n, items=tuple(items))

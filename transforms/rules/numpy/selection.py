@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import SURFACES, surface
-from ..axes_and_sizes import axis_of, product, require_static, size_of
+from ..axes_and_sizes import axis_of, iota, product, require_static, size_of
 from ..declare import as_operand, refuse_keywords
 
 
@@ -96,10 +96,7 @@ def build_take_along_axis(b: Builder, arr: Any, indices: Any, axis: Any = -1) ->
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     operands = [
-        index
-        if i == at
-        else _along(b, b.emit("arange", 0, size_of(b, x, i), 1, dtype="int64"), i, x.ndim)
-        for i in range(x.ndim)
+        index if i == at else _along(b, iota(b, size_of(b, x, i)), i, x.ndim) for i in range(x.ndim)
     ]
     items = tuple(("array", i + 1) for i in range(x.ndim))
     return b.emit("index", x, *operands, items=items)

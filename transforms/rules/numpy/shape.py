@@ -12,8 +12,7 @@ from ...ir.nodes import Array, Operand, Scalar, Type
 from ...ir.op_registry import Rule, register
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
-from ..axes_and_sizes import size_of
-from .indexing import symbolic_size
+from ..axes_and_sizes import size_of, symbolic_size
 
 Attrs = dict[str, Any]
 Operands = Sequence[Operand]

@@ -20,11 +20,11 @@ from ..axes_and_sizes import (
     require_static,
     shape_parts,
     size_of,
+    symbolic_size,
     unsupported_error,
     value_error,
 )
 from ..declare import as_operand, as_python_scalar
-from .indexing import symbolic_size
 
 # ---------------------------------------------------------------- order of axes
 

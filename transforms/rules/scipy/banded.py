@@ -10,7 +10,7 @@ from ...ir.op_registry import surface
 from ...ir.precedence import ATOM, TERNARY, Text, wrap
 from ...ir.symbolic_dims import Dim
 from ...runtime import matrix_helpers as helpers
-from ..axes_and_sizes import require_equal, require_static, size_of, unsupported_error
+from ..axes_and_sizes import iota, require_equal, require_static, size_of, unsupported_error
 from ..numpy.linalg.matrix_rules import as_column, as_row, declare_matrix_op, scipy_matrix
 
 Attrs = dict[str, Any]
@@ -22,13 +22,13 @@ def _shifted_columns(ab: Sym, shift: Sym) -> tuple[Sym, Sym]:
     `shift` has one value per row of `ab`.  Indices out of range are clipped."""
     b = ab.b
     n = size_of(b, ab, 1)
-    at = as_row(b.emit("arange", 0, n, 1, dtype="int64")) + as_column(shift)
+    at = as_row(iota(b, n)) + as_column(shift)
     inside = (at >= 0) & (at < n)
     return b.emit("maximum", b.emit("minimum", at, b.sym(n) - 1), 0), inside
 
 
 def _diagonals(b: Builder, attrs: Attrs) -> Sym:
-    return b.emit("arange", 0, attrs["lower"] + attrs["upper"] + 1, 1, dtype="int64")
+    return iota(b, attrs["lower"] + attrs["upper"] + 1)
 
 
 def _transposed(ab: Sym, attrs: Attrs) -> Sym:

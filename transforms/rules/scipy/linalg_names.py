@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
-from ..axes_and_sizes import require_static, size_of, unsupported_error
+from ..axes_and_sizes import iota, require_static, size_of, unsupported_error
 from ..declare import as_operand
 from ..numpy.bilinear import transpose_matrices
 from ..numpy.linalg.factorizations import qr, svd, svdvals
@@ -150,10 +150,6 @@ def _gathered(b: Builder, x: Sym, at: Sym) -> Sym:
     return b.emit("index", x, at, items=(("array", 1),))
 
 
-def _iota(b: Builder, n: Any) -> Sym:
-    return b.emit("arange", 0, n, 1, dtype="int64")
-
-
 @surface("scipy.linalg.toeplitz")
 def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     first = _vector(b, c)
@@ -163,7 +159,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
     backwards = b.emit("index", first, -1, items=(("slice", None, None, 1),))
     rest = b.emit("index", top, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", backwards, rest, axis=0)
-    at = as_row(_iota(b, columns)) - as_column(_iota(b, rows)) + (rows - 1)
+    at = as_row(iota(b, columns)) - as_column(iota(b, rows)) + (rows - 1)
     return _gathered(b, line, at)
 
 
@@ -171,7 +167,7 @@ def toeplitz(b: Builder, c: Any, r: Any = None) -> Sym:
 def circulant(b: Builder, c: Any) -> Sym:
     x = _vector(b, c)
     n = size_of(b, x, 0)
-    along = _iota(b, n)
+    along = iota(b, n)
     return _gathered(b, x, (as_column(along) - as_row(along)) % n)
 
 
@@ -184,4 +180,4 @@ def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)
     rest = b.emit("index", last, 1, items=(("slice", 1, None, None),))
     line = b.emit("concatenate", first, rest, axis=0)
-    return _gathered(b, line, as_row(_iota(b, columns)) + as_column(_iota(b, rows)))
+    return _gathered(b, line, as_row(iota(b, columns)) + as_column(iota(b, rows)))

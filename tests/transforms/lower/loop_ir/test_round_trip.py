@@ -12,9 +12,9 @@ import pytest
 from s2s.transforms import pipeline
 from s2s.transforms.ir.quote import python_comment
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loop_ir.parser import ParseError, parse, types_of
 from tests.corpus import load
 from tests.judge import transform
+from tests.transforms.lower.loop_ir_parser import ParseError, parse, types_of
 from tests.transforms.lower.loop_ir_text import dedented, expr, ir, text
 
 I, N = L.Name("i"), L.Name("n")  # noqa: E741

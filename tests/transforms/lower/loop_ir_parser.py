@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import nodes as L
+from s2s.transforms.lower.loop_ir import nodes as L
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -63,9 +63,9 @@ def types_of(routine: L.Routine) -> dict[str, str]:
         elif isinstance(stmt, L.Store):
             found[stmt.buffer] = _buffer(stmt.expr.dtype, len(stmt.index))
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Part):
+            if isinstance(e, L.Subview):
                 whole[e.buffer] = "float64[...]"
-            for part in e.index if isinstance(e, L.Part) else (e,):
+            for part in e.index if isinstance(e, L.Subview) else (e,):
                 found.update(_types_in(part))
     return {**whole, **found}
 
@@ -212,14 +212,14 @@ class _Reader:
     def index(self, e: ast.expr) -> L.Index:
         return tuple(map(self.expr, _items(e)))
 
-    def argument(self, e: ast.expr) -> L.Expr | L.Part:
+    def argument(self, e: ast.expr) -> L.Expr | L.Subview:
         match e:
             case ast.Call(ast.Attribute(ast.Name("rt"), "lent"), [lent]):
                 return self.argument(lent)
             case ast.Name(name) if name in self.ranks:
-                return L.Part(name)
+                return L.Subview(name)
             case ast.Subscript(ast.Name(buffer), at) if self.ranks[buffer] != len(_items(at)):
-                return L.Part(buffer, self.index(at))
+                return L.Subview(buffer, self.index(at))
         return self.expr(e)
 
     # ---- expressions
