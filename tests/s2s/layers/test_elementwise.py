@@ -36,7 +36,10 @@ def test_relu(most: float | None, slope: float, threshold: float) -> None:
 
 @pytest.mark.parametrize(
     "layer",
-    [ReLU(1.0, 0.1, 0.5), ReLU(), LeakyReLU(), ELU(0.7), Softmax(), Softmax(axis=0), Rescaling(3.0, 1.0)],
+    [
+        ReLU(1.0, 0.1, 0.5), ReLU(), LeakyReLU(), ELU(0.7), Softmax(), Softmax(axis=0),
+        Rescaling(3.0, 1.0),
+    ],
     ids=lambda layer: layer.name,
 )  # fmt: skip
 def test_gradients(layer: Any) -> None:
