@@ -1,17 +1,14 @@
-"""Guards are checked as written, and fingerprints tell apart what specs tell apart."""
+"""Guards are checked as written."""
 
 from __future__ import annotations
 
 import types
-from collections import namedtuple
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import s2s
 from s2s.call.guards import Reach, broken, write_enter
-from s2s.call.type_key import fingerprint
 from s2s.transforms.frontend.kernel_interface import ObjectGuard, Param
 from s2s.transforms.frontend.pytree import describe, leaf_type, spec_leaves
 from s2s.transforms.ir.symbolic_dims import Dim, Guard, floordiv, max0, remainder, slice_length
@@ -144,44 +141,6 @@ def test_lifted_values_are_read_anew_and_keep_their_type(monkeypatch):
     assert enter((1.0, 2.0, None)) is None
     monkeypatch.delitem(globals(), "weights")
     assert enter((1.0, 2.0, None)) is None
-
-
-Pair = namedtuple("Pair", "a b")
-Other = namedtuple("Other", "a b")
-
-
-@dataclass
-class Data:
-    a: float
-
-
-frozen = np.ones(2)
-frozen.flags.writeable = False
-DISTINCT = [
-    1, 1.0, True, np.float32(1), np.float64(1), np.int32(1), None, "a", "b",
-    np.ones(2), np.ones(2, np.float32), np.ones((2, 2)), np.ones(4)[::2], frozen, np.array(1.0),
-    (1.0,), [1.0], (1.0, 2.0), (1, 2.0), {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0},
-    {"b": 1.0, "a": 1.0}, Pair(1.0, 2.0), Other(1.0, 2.0), Data(1.0), Data(1), Thing(), Thing(),
-]  # fmt: skip
-
-
-def test_fingerprints_are_distinct():
-    keys = [fingerprint(v) for v in DISTINCT]
-    assert len(set(keys)) == len(keys)
-    assert keys == [fingerprint(v) for v in DISTINCT]
-
-
-def test_sizes_and_values_do_not_matter():
-    assert fingerprint(np.ones((2, 3))) == fingerprint(np.zeros((7, 1)))
-    assert fingerprint({"a": (1.0, np.ones(2))}) == fingerprint({"a": (3.0, np.ones(0))})
-
-
-def test_static_values():
-    values = [1, 1.0, True, 0.0, -0.0, "1", (1,), (1.0,), [1], {"a": 1}, None, float]
-    keys = [fingerprint(v, static=True) for v in values]
-    assert len(set(keys)) == len(keys)
-    assert fingerprint([1, (2, 3)], True) == fingerprint([1, (2, 3)], True)
-    assert fingerprint(float("nan"), True) == fingerprint(float("nan"), True)
 
 
 class Rated:
