@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import s2s
 from s2s.errors import UnsupportedError
 from s2s.tape import block_function
 from s2s.tape.block_function import Block, Names, find, is_program
