@@ -162,7 +162,7 @@ def test_helpers_and_while_loops():
     assert error.line == line_of(angle, "np.arctan2")
     assert "in iteration 3 of `while k < 5`" in str(error)
     line = line_of(turning, "angle(")
-    assert f"called in test_debug_nans.py:{line}, angle(z, x[1])" in str(error)
+    assert f"called in test_debug_nans_report.py:{line}, angle(z, x[1])" in str(error)
     assert "arctan2 has no derivative at (0, 0)" in error.advice
 
 
