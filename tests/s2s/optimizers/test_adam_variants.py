@@ -48,17 +48,20 @@ def adadelta(w: float, gradients: list[float]) -> float:
     return w
 
 
-def ftrl(w: float, gradients: list[float], l1: float, l2: float, shrinkage: float) -> float:
+def ftrl(
+    w: float, gradients: list[float], l1: float, l2: float, shrinkage: float, beta: float,
+    power: float,
+) -> float:  # fmt: skip
     """McMahan et al. (2013): the weight that minimises the regularised sum of the losses."""
     n, z = 0.1, 0.0
     for g in gradients:
-        sigma = (math.sqrt(n + g * g) - math.sqrt(n)) / 0.1
+        sigma = ((n + g * g) ** power - n**power) / 0.1
         z += g + 2 * shrinkage * w - sigma * w
         n += g * g
         if abs(z) <= l1:
             w = 0.0
         else:
-            w = -(z - math.copysign(l1, z)) / (math.sqrt(n) / 0.1 + 2 * l2)
+            w = -(z - math.copysign(l1, z)) / ((beta + n**power) / 0.1 + 2 * l2)
     return w
 
 
@@ -87,15 +90,25 @@ def test_adadelta(dtype: str) -> None:
 
 
 @DTYPES
-@pytest.mark.parametrize("l1, l2, shrinkage", [(0.0, 0.0, 0.0), (0.4, 0.2, 0.0), (0.4, 0.0, 0.1)])
-def test_ftrl(dtype: str, l1: float, l2: float, shrinkage: float) -> None:
+@pytest.mark.parametrize(
+    "l1, l2, shrinkage, beta, power",
+    [
+        (0.0, 0.0, 0.0, 0.0, 0.5), (0.4, 0.2, 0.0, 0.0, 0.5), (0.4, 0.0, 0.1, 0.0, 0.5),
+        (0.0, 0.1, 0.0, 0.3, 0.7),
+    ],
+)  # fmt: skip
+def test_ftrl(
+    dtype: str, l1: float, l2: float, shrinkage: float, beta: float, power: float
+) -> None:
     optimizer = Ftrl(
         0.1,
+        learning_rate_power=-power,
         l1_regularization_strength=l1,
         l2_regularization_strength=l2,
         l2_shrinkage_regularization_strength=shrinkage,
+        beta=beta,
     )
-    check_steps(optimizer, lambda w, g: ftrl(w, g, l1, l2, shrinkage), dtype)
+    check_steps(optimizer, lambda w, g: ftrl(w, g, l1, l2, shrinkage, beta, power), dtype)
 
 
 @DTYPES

@@ -160,5 +160,10 @@ def test_a_state_of_another_kind_changes_nothing() -> None:
         damaged = json.dumps({**before, key: value}).encode()
         with pytest.raises(ValueError, match="is malformed"):
             change_of_generator(generator, np.frombuffer(damaged, "u1"))
+    state = json.loads(generator_state(other).tobytes())
+    for key in ([1, 2, 3], [-1] * 624, [2**32] * 624, [0.5] * 624, "key"):
+        damaged = json.dumps({**state, "state": {"key": key, "pos": 1}}).encode()
+        with pytest.raises(ValueError, match="is malformed"):
+            change_of_generator(other, np.frombuffer(damaged, "u1"))
     change_of_generator(generator, generator_state(np.random.default_rng(2)))  # not applied yet
     assert generator.bit_generator.state == before
