@@ -65,10 +65,10 @@ class QueryEvaluation:
     def value(self) -> Any:
         """The result of the query."""
         asked, zero = self.asked, self.asked.zero
-        if self.world.refusal is not None:
-            raise _with_block_advice(self.world.refusal)
         if not self.made.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
+        if self.world.refusal is not None:
+            raise _with_block_advice(self.world.refusal)
         if asked.method != "gradient" and isinstance(asked.target, (list, tuple, dict)):
             raise UnsupportedError(
                 "a Jacobian is taken of one number or array of floats",

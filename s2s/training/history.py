@@ -24,6 +24,7 @@ class History:
 
     def record(self, **numbers: Any) -> None:
         """Record scalars of this step or epoch; of a metric, its `result()`."""
+        found: dict[str, float] = {}
         for name, value in numbers.items():
             value = value.result() if hasattr(value, "result") else value
             number = np.asarray(value)
@@ -32,7 +33,9 @@ class History:
                     f"{name} is an array of shape {number.shape}, and a history holds numbers; "
                     "record its mean"
                 )
-            self.values.setdefault(name, []).append(float(number.reshape(())))
+            found[name] = float(number.reshape(()))
+        for name, value in found.items():
+            self.values.setdefault(name, []).append(value)
             self.steps.setdefault(name, []).append(self.step)
         self.step += 1
 

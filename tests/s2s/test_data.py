@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import s2s
 import s2s.tf as tf
 from s2s.data import Dataset
 
@@ -112,60 +108,3 @@ def test_prefetching() -> None:
             return
         time.sleep(0.05)
     raise AssertionError("the thread did not end")
-
-
-# ---------------------------------------------------------------- bars
-
-
-def test_a_bar_knows_its_length_and_shows_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tqdm")
-    shown = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", shown)
-    metric = s2s.metrics.Mean()
-    bar = s2s.data.progress(Dataset.from_tensor_slices(Y).batch(4), "epoch 1")
-    for k, batch in enumerate(bar):
-        metric.update_state(batch)
-        bar.show(loss=np.float32(0.5 + k), mean=metric)
-    text = shown.getvalue()
-    assert "epoch 1" in text and "3/3" in text and "loss=2.5" in text and "mean=4.5" in text
-    assert len(bar) == 3 and bar.shown == {"loss": 2.5, "mean": 4.5}
-
-
-def test_any_iterable_can_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert list(s2s.data.progress(c for c in "abc")) == ["a", "b", "c"]
-    assert list(s2s.data.progress(Dataset.range(5).repeat().take(3), total=3)) == [0, 1, 2]
-
-
-def test_without_tqdm_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.warns(UserWarning, match="pip install tqdm"):
-        assert len(list(s2s.data.progress(Dataset.range(3)))) == 3
-
-
-# ---------------------------------------------------------------- histories
-
-
-def test_history(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    history = s2s.History()
-    for k in range(4):
-        history.record(loss=np.float32(1.0 / (k + 1)), val_loss=1.5 / (k + 1))
-    history.record(accuracy=s2s.metrics.Mean(), loss=0.1)
-    assert history["loss"] == pytest.approx([1.0, 0.5, 1 / 3, 0.25, 0.1])
-    assert history.steps["accuracy"] == [4] and len(history) == 5
-    assert "loss" in history and "rate" not in history
-    assert repr(history) == "<s2s.History of 5: loss=0.1, val_loss=0.375, accuracy=0>"
-    figure = history.plot(tmp_path / "run.png", log=True)
-    assert [len(a.lines) for a in figure.axes] == [2, 1]  # loss and val_loss share a panel
-    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(KeyError, match="no rate was recorded; there are loss, val_loss"):
-        history["rate"]
-    with pytest.raises(ValueError, match=r"loss is an array of shape \(2,\)"):
-        history.record(loss=np.ones(2))
-
-
-def test_plotting_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        s2s.History().plot()

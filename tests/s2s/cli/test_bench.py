@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from s2s.cli.timing import duration, measure
 from tests.s2s.cli.files import LOSS
 
 
@@ -43,17 +40,3 @@ def test_a_function_that_writes_is_always_given_the_same(run, write):
     words = ("--args", "0 < float64[3] < 1", "--backend", "python", "--seconds", "0.01")
     done = run("bench", f"{write(text)}:f", *words)
     assert done.code == 0, done.err
-
-
-def test_measure_counts_its_calls():
-    calls = []
-    timing = measure(lambda: calls.append(1), 0.0)
-    assert 0 < timing.best <= timing.median and timing.calls <= len(calls)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(2.5, "2.5 s"), (0.0123, "12.3 ms"), (4.56e-6, "4.56 µs"), (7e-9, "7 ns"), (0.0, "0 ns")],
-)
-def test_duration(seconds, text):
-    assert duration(seconds) == text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 import s2s
 from s2s.cli import main
-from s2s.cli.json_output import as_json
 from s2s.errors import InternalCompilerError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,8 +48,3 @@ def test_exit_codes(run, model, monkeypatch, error, code):
 
     monkeypatch.setattr("s2s.cli.show.subject", fail)
     assert run("show", f"{model}:loss").code == code
-
-
-def test_json_has_no_infinities():
-    data = {"a": [1.0, float("inf"), (float("nan"), None)]}
-    assert json.loads(as_json(data)) == {"a": [1.0, "inf", ["nan", None]]}

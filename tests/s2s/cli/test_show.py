@@ -19,35 +19,6 @@ def test_the_source_as_a_file_to_keep(run, model):
     compile(shown.out, "shown", "exec")
 
 
-def test_arguments_from_a_function(run, model):
-    shown = run("show", f"{model}:loss", "--example", "make_args")
-    assert "def loss_vjp(" in shown.out
-    assert shown.out == run("show", f"{model}:loss", "--example", f"{model}:make_args").out
-    assert (
-        "def plain_vjp(x, k, out_bar"
-        in run("show", f"{model}:plain", "--example", "make_named").out
-    )
-
-
-def test_arguments_from_annotations(run, write):
-    text = 'import numpy as np\n\n\ndef f(x: "float64[n]", k: float, power: int = 2):\n'
-    shown = run("show", write(text + "    return np.sum(k * x**power)\n") + ":f")
-    assert shown.code == 0 and "def f_vjp(x, k" in shown.out
-
-
-def test_arguments_of_an_earlier_call(run, write):
-    text = "import numpy as np, s2s\n\n\n@s2s.grad(backend='python')\ndef f(x, y):\n"
-    text += "    return np.sum(x @ y)\n\n\nf(np.ones((3, 2)), np.ones(2))\n"
-    file = write(text)
-    shown = run("show", f"{file}:f")
-    assert "x_bar = " in shown.out
-    assert shown.err == "s2s: arguments like those of the call in the file: " + (
-        "x: float64[3, 2], y: float64[2]\n"
-    )
-    data = json.loads(run("show", f"{file}:f", "--json").out)
-    assert data["arguments"] == {"x": "float64[3, 2]", "y": "float64[2]"}
-
-
 def test_code_that_another_process_compiled(run, write):
     """Only the outcome is kept on disk: the passes are run again."""
     file = write("import s2s\n\n\n@s2s.grad\ndef f(x):\n    return x**3 * 0.7\n\n\nf(2.0)\n")
@@ -147,19 +118,6 @@ def test_json(run, model):
     line = next(line for line in data["lines"] if line["text"].startswith("    h_1_bar"))
     assert line["sweep"] == 1
     assert [o["line"] for o in line["origins"]] == [6, 12]  # in `act`, called in `loss`
-
-
-def test_arguments_that_are_missing(run, model):
-    shown = run("show", f"{model}:loss")
-    assert shown.code == 2 and not shown.out
-    assert "what are the arguments W, b, x, y?" in shown.err
-    assert '--args "W=float64[:], b=float64[:]' in shown.err and "--example make_args" in shown.err
-    rest = run("show", f"{model}:loss", "--args", "float64[3,2]")
-    assert "what are the arguments b, x, y?" in rest.err
-    many = run("show", f"{model}:plain", "--args", "1.0, 2.0, 3.0")
-    assert many.code == 2 and "takes 2 arguments, and 3 are given" in many.err
-    unknown = run("show", f"{model}:plain", "--args", "1.0, z=2.0")
-    assert unknown.code == 2 and "has no parameter z" in unknown.err
 
 
 def test_what_is_refused(run, write):

@@ -12,7 +12,6 @@ import pytest
 
 import s2s
 from s2s.call.tree_copy import map_leaves
-from s2s.inspect.explain_text import amount
 from tests.corpus import load
 from tests.corpus.known import KNOWN
 from tests.judge import transform
@@ -309,12 +308,6 @@ def test_recursive_calls_are_recomputed():
     assert ("fall", "call") in [(r.name, r.why) for r in report.recomputed]
 
 
-def test_amounts():
-    assert [amount(n) for n in (0, 999, 1000, 123_456, 2_000_000_000)] == [
-        "0 B", "999 B", "1.0 kB", "123.5 kB", "2.0 GB"
-    ]  # fmt: skip
-
-
 # ---------------------------------------------------------------- compilation
 
 
@@ -454,11 +447,6 @@ def test_the_arguments_are_not_kept_alive():
     g(np.ones(100_000))
     entry = g._specialiser("vjp").latest
     assert entry.example[0].shape == (100_000,) and entry.example[0].base.nbytes == 8
-
-
-def test_lines_fit_the_page():
-    report = explain(model, np.ones(3), np.ones(3), 2, "fast", wrt=("x", "y", "unused"))
-    assert max(map(len, str(report).splitlines())) <= 88
 
 
 def warm(x, n):

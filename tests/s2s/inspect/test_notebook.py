@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.inspect.highlight import marked
 from tests.s2s.inspect.sides_program import energy
 
 
@@ -59,21 +58,6 @@ def test_derivatives_show_the_function_at_the_bottom():
     made = s2s.hvp(energy, backend="python")
     made(np.ones(3), np.ones(3))
     assert 'def</i> <i class="d">energy</i>(x):' in made._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        ("x = 1.5e-3  # <b>", 'x = <i class="n">1.5e-3</i>  <i class="c"># &lt;b&gt;</i>'),
-        ("if 'a#b':", '<i class="k">if</i> <i class="s">&#x27;a#b&#x27;</i>:'),
-        ("x_bar += f_bar_2", '<i class="b">x_bar</i> += <i class="b">f_bar_2</i>'),
-        ("t: f8 = index(x, items=(('int', 1),))",
-         't: f8 = index(x, items=((<i class="s">&#x27;int&#x27;</i>, <i class="n">1</i>),))'),
-        ("</pre>", "&lt;/pre&gt;"),
-    ],
-)  # fmt: skip
-def test_marks(line, text):
-    assert marked(line) == text
 
 
 CELLS = """

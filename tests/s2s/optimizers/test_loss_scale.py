@@ -1,4 +1,4 @@
-"""Scaled losses and precision policies; Keras's own numbers are in tests/training."""
+"""Scaled losses; Keras's own numbers are in tests/training."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import s2s
-import s2s.tf as tf
-from s2s import mixed_precision
-from s2s.layers import Dense
 from s2s.optimizers import SGD, Adam, LossScaleOptimizer
 
 
@@ -76,21 +73,3 @@ def test_a_scaled_loss_keeps_its_dtype() -> None:
     assert SGD(0.1).scale_loss(3.0) == 3.0
     step = make_step(optimizer, s2s.Variable(np.ones(2, np.float32)), "new", "loops")
     assert all(step(np.float32(1.0)).dtype == np.float32 for _ in range(3))
-
-
-def test_policies_say_what_they_compute_in() -> None:
-    assert mixed_precision.global_policy().name == "float32"
-    try:
-        with pytest.warns(UserWarning, match="layers compute in float32"):
-            tf.keras.mixed_precision.set_global_policy("mixed_float16")
-        policy = mixed_precision.global_policy()
-        assert (policy.name, policy.compute_dtype) == ("mixed_float16", "float32")
-        layer = Dense(2)
-        assert layer(np.ones((1, 3))).dtype == np.float32
-        mixed_precision.set_global_policy("float64")
-        layer = Dense(2)
-        assert layer(np.ones((1, 3), np.float32)).dtype == np.float64
-        assert layer.kernel.dtype == np.float64
-    finally:
-        mixed_precision.set_global_policy("float32")
-    assert Dense(2, dtype="mixed_bfloat16")(np.ones((1, 3))).dtype == np.float32
