@@ -18,15 +18,15 @@ import pytest
 
 import s2s
 from s2s.cache.stable_identity import (
-    Met,
+    ObjectNumbering,
     Unstorable,
     check_plain,
     class_key,
     file_hash,
     identity,
     is_of_python,
-    kind_of,
-    meant,
+    key_kind,
+    stable_key,
 )
 from s2s.transforms.frontend.kernel_interface import ObjectGuard
 
@@ -163,25 +163,25 @@ def test_file_hash_follows_the_content(tmp_path: Path) -> None:
 
 
 def test_keys_of_values() -> None:
-    met = Met()
-    assert meant(expected(3, "equals"), met) == 3
-    assert meant(expected(np.tanh), met) == ("library", "numpy", "tanh")
-    assert meant(expected(np), met) == ("module", "numpy")
-    assert meant(expected(Colour.RED), met)[::2] == ("enum", "RED")
-    assert meant(expected(Thing), met)[0] == "class"
+    met = ObjectNumbering()
+    assert stable_key(expected(3, "equals"), met) == 3
+    assert stable_key(expected(np.tanh), met) == ("library", "numpy", "tanh")
+    assert stable_key(expected(np), met) == ("module", "numpy")
+    assert stable_key(expected(Colour.RED), met)[::2] == ("enum", "RED")
+    assert stable_key(expected(Thing), met)[0] == "class"
     with pytest.raises(Unstorable):
-        meant(expected(types.SimpleNamespace()), met)
+        stable_key(expected(types.SimpleNamespace()), met)
     with pytest.raises(Unstorable):
-        meant(expected(Thing(), "equals"), met)
+        stable_key(expected(Thing(), "equals"), met)
 
 
 def test_objects_are_numbered_by_identity() -> None:
     one, other, items = Thing(), Thing(), [1]
-    met = Met()
-    keys = [meant(expected(v), met) for v in (one, other, one, items)]
+    met = ObjectNumbering()
+    keys = [stable_key(expected(v), met) for v in (one, other, one, items)]
     assert [k[-1] for k in keys] == [0, 1, 0, 2]
-    assert keys[0] == keys[2] != keys[1] and kind_of(keys[0]) == kind_of(keys[1])
-    assert kind_of(keys[3]) == ("list", ()) and kind_of(("library", "numpy", "tanh"))[2] == "tanh"
+    assert keys[0] == keys[2] != keys[1] and key_kind(keys[0]) == key_kind(keys[1])
+    assert key_kind(keys[3]) == ("list", ()) and key_kind(("library", "numpy", "tanh"))[2] == "tanh"
     # Objects are kept alive: a new one cannot have the id of an old one.
     numbers = {met.number(Thing()) for _ in range(20)}
     assert len(numbers) == 20

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.call.guards import Reach, broken, write_enter
+from s2s.call.guards import PathResolver, failed_guard_text, write_enter
 from s2s.transforms.frontend.kernel_interface import ObjectGuard, Param
 from s2s.transforms.frontend.pytree import describe, leaf_type, spec_leaves
 from s2s.transforms.ir.symbolic_dims import Dim, Guard, floordiv, max0, remainder, slice_length
@@ -29,7 +29,7 @@ def made(args, guards=(), object_guards=(), lifted=(), holders=()):
         for n, s in specs.items()
         for path, leaf in spec_leaves(s, (("arg", n),))
     ]
-    reach = Reach(function, ("x", "y", "o"))
+    reach = PathResolver(function, ("x", "y", "o"))
     for path in lifted:
         spec = describe(reach.value(args, path))
         params.append(Param("lifted", path, spec, leaf_type(spec, "lifted")))
@@ -62,7 +62,7 @@ def test_sizes(guard, fits, unfit):
     compiled, reach, enter = made(arguments(fits), [guard])
     assert len(enter(arguments(fits))) == 2
     assert enter(arguments(unfit)) is None
-    assert "sizes" in broken(compiled, reach, arguments(unfit))
+    assert "sizes" in failed_guard_text(compiled, reach, arguments(unfit))
 
 
 def test_integer_values_in_guards():
@@ -99,7 +99,7 @@ def test_objects(kind, expected, other):
     assert enter((1.0, 2.0, thing)) == (1.0, 2.0)
     thing.v = other
     assert enter((1.0, 2.0, thing)) is None
-    assert "o.v" in broken(compiled, reach, (1.0, 2.0, thing))
+    assert "o.v" in failed_guard_text(compiled, reach, (1.0, 2.0, thing))
     del thing.v
     assert enter((1.0, 2.0, thing)) is None
 

@@ -1,4 +1,4 @@
-"""Arguments in the form that kernels take: base classes, dtypes, aligned and disjoint memory."""
+"""Arguments in the form that kernels take: base classes, dtypes, with_copied_arguments and disjoint memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.call.kernel_arguments import aligned, fitted
+from s2s.call.kernel_arguments import to_kernel_argument, with_copied_arguments
 from s2s.errors import Overlap
 from s2s.objects.tensor import Tensor
 from s2s.transforms.frontend.pytree import ArraySpec, ScalarSpec, describe
@@ -18,16 +18,16 @@ from s2s.transforms.frontend.pytree import ArraySpec, ScalarSpec, describe
 def test_arrays_become_plain_and_share_memory() -> None:
     array = np.arange(4.0)
     for given in (array, array.view(Tensor), array.view(np.recarray)):
-        got = fitted(ArraySpec("float64", 1, "C"), given)
+        got = to_kernel_argument(ArraySpec("float64", 1, "C"), given)
         assert type(got) is np.ndarray and np.shares_memory(got, array)
-    assert fitted(ArraySpec("float64", 1, "C"), array) is array
+    assert to_kernel_argument(ArraySpec("float64", 1, "C"), array) is array
 
 
 def test_dtypes_become_the_singleton_of_numpy() -> None:
     """`np.dtype` objects of one type may be distinct objects: with metadata, for example."""
     array = np.zeros(3, np.dtype("f8", metadata={"unit": "m"}))
     assert array.dtype is not np.dtype("float64")
-    got = fitted(ArraySpec("float64", 1, "C"), array)
+    got = to_kernel_argument(ArraySpec("float64", 1, "C"), array)
     assert got.dtype is np.dtype("float64") and np.shares_memory(got, array)
 
 
@@ -39,7 +39,7 @@ def test_dtypes_become_the_singleton_of_numpy() -> None:
     ],
 )  # fmt: skip
 def test_scalars(value: Any, type_: type) -> None:
-    got = fitted(describe(value), value)
+    got = to_kernel_argument(describe(value), value)
     assert type(got) is type_ and got == value
 
 
@@ -47,12 +47,12 @@ def test_scalars_of_other_classes() -> None:
     class Metres(float):
         pass
 
-    assert type(fitted(ScalarSpec("float64", True), Metres(2.0))) is float
+    assert type(to_kernel_argument(ScalarSpec("float64", True), Metres(2.0))) is float
     variable = s2s.Variable(2.0)
-    assert type(fitted(ScalarSpec("float32", False), variable.numpy())) is np.float32
+    assert type(to_kernel_argument(ScalarSpec("float32", False), variable.numpy())) is np.float32
 
 
-# ---------------------------------------------------------------- aligned
+# ---------------------------------------------------------------- with_copied_arguments
 
 
 def unaligned(values: Any) -> Any:
@@ -85,14 +85,14 @@ COMPILED: Any = types.SimpleNamespace(written=[0])
 def test_arguments_that_fit_are_passed_as_they_are() -> None:
     seen: list[Any] = []
     array = np.zeros(3)
-    assert aligned(kernel(seen), COMPILED, None)((array, 2.0), None, ()) == [3.0]
+    assert with_copied_arguments(kernel(seen), COMPILED, None)((array, 2.0), None, ()) == [3.0]
     assert seen[0][0] is array
 
 
 def test_unaligned_arrays_are_copied_and_written_back() -> None:
     seen: list[Any] = []
     array, other = unaligned(np.zeros(3)), np.ones(2)
-    assert aligned(kernel(seen), COMPILED, None)((array, other), None, ()) == [3.0]
+    assert with_copied_arguments(kernel(seen), COMPILED, None)((array, other), None, ()) == [3.0]
     np.testing.assert_array_equal(array, [1.0, 1.0, 1.0])
     assert seen[0][0] is not array and seen[0][1] is other
 
@@ -100,14 +100,16 @@ def test_unaligned_arrays_are_copied_and_written_back() -> None:
 def test_overlapping_arrays_are_all_copied() -> None:
     seen: list[Any] = []
     array = np.zeros(3)
-    assert aligned(kernel(seen, Overlap()), COMPILED, None)((array, array), None, ()) == [3.0]
+    assert with_copied_arguments(kernel(seen, Overlap()), COMPILED, None)(
+        (array, array), None, ()
+    ) == [3.0]
     np.testing.assert_array_equal(array, [1.0, 1.0, 1.0])
     assert not np.shares_memory(*seen[1])
 
 
 def test_other_errors_pass() -> None:
-    call = aligned(kernel([], TypeError("its own")), COMPILED, None)
+    call = with_copied_arguments(kernel([], TypeError("its own")), COMPILED, None)
     with pytest.raises(TypeError, match="its own"):
         call((np.zeros(3),), None, ())
     function = object()
-    assert aligned(kernel([]), COMPILED, function).function is function  # type: ignore[attr-defined]
+    assert with_copied_arguments(kernel([]), COMPILED, function).function is function  # type: ignore[attr-defined]

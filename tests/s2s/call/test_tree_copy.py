@@ -13,11 +13,11 @@ from s2s.call.tree_copy import (
     copy_leaves,
     floats_of,
     has_floats,
-    hollow,
     in_float64,
     map_leaves,
-    moved,
-    stepped,
+    perturb_element,
+    shape_only,
+    step_along,
 )
 from s2s.transforms.frontend.pytree import describe
 
@@ -74,7 +74,7 @@ def test_copies_share_no_mutable_leaf() -> None:
 def test_hollow_arguments_take_no_memory() -> None:
     args = (np.ones((300, 200), np.float32), [np.ones(5), 2.0], "text")
     specs = {name: describe(a) for name, a in zip("abc", args)}
-    big, (small, number), text = hollow(specs, args)
+    big, (small, number), text = shape_only(specs, args)
     assert big.shape == (300, 200) and big.dtype == np.float32 and big.strides == (0, 0)
     assert small.shape == (5,) and number == 2.0 and text == "text"
 
@@ -101,7 +101,7 @@ def test_float64() -> None:
 )
 def test_one_element_is_moved(path: Any, index: tuple[int, ...], get: Any) -> None:
     original = tree()
-    got = moved(original, path, index, 0.5)
+    got = perturb_element(original, path, index, 0.5)
     assert get(got) == get(original) + 0.5
     everywhere = zip(floats_of(got), floats_of(original))
     changed = sum(int(np.sum(np.asarray(a) != np.asarray(b))) for a, b in everywhere)
@@ -109,7 +109,7 @@ def test_one_element_is_moved(path: Any, index: tuple[int, ...], get: Any) -> No
 
 
 def test_moving_by_an_imaginary_step() -> None:
-    got = moved(np.ones(2), (), (1,), 1e-20j)
+    got = perturb_element(np.ones(2), (), (1,), 1e-20j)
     assert got.dtype == np.complex128 and got[1] == 1 + 1e-20j
 
 
@@ -122,6 +122,6 @@ def test_floats() -> None:
 
 def test_steps_along_a_direction() -> None:
     x, direction = [1.0, np.array([1.0, 2.0], np.float32), 7], [2.0, np.array([1.0, 0.0]), 0]
-    got = stepped(x[:2], direction[:2], 0.5)
+    got = step_along(x[:2], direction[:2], 0.5)
     assert got[0] == 2.0 and got[1].dtype == np.float32
     np.testing.assert_array_equal(got[1], [1.5, 2.0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.call.type_key import Same, fingerprint
+from s2s.call.type_key import IdentityKey, type_key
 from s2s.objects.tensor import immutable
 from s2s.transforms.frontend.pytree import as_tensors, describe
 
@@ -38,56 +38,56 @@ DISTINCT = [
 
 
 def test_fingerprints_are_distinct():
-    keys = [fingerprint(v) for v in DISTINCT]
+    keys = [type_key(v) for v in DISTINCT]
     assert len(set(keys)) == len(keys)
-    assert keys == [fingerprint(v) for v in DISTINCT]
+    assert keys == [type_key(v) for v in DISTINCT]
 
 
 def test_sizes_and_values_do_not_matter():
-    assert fingerprint(np.ones((2, 3))) == fingerprint(np.zeros((7, 1)))
-    assert fingerprint({"a": (1.0, np.ones(2))}) == fingerprint({"a": (3.0, np.ones(0))})
+    assert type_key(np.ones((2, 3))) == type_key(np.zeros((7, 1)))
+    assert type_key({"a": (1.0, np.ones(2))}) == type_key({"a": (3.0, np.ones(0))})
 
 
 def test_static_values():
     values = [1, 1.0, True, 0.0, -0.0, "1", (1,), (1.0,), [1], {"a": 1}, None, float]
-    keys = [fingerprint(v, static=True) for v in values]
+    keys = [type_key(v, static=True) for v in values]
     assert len(set(keys)) == len(keys)
-    assert fingerprint([1, (2, 3)], True) == fingerprint([1, (2, 3)], True)
-    assert fingerprint(float("nan"), True) == fingerprint(float("nan"), True)
+    assert type_key([1, (2, 3)], True) == type_key([1, (2, 3)], True)
+    assert type_key(float("nan"), True) == type_key(float("nan"), True)
 
 
 def test_keys_are_distinct_where_specs_are():
     values = [v for v in DISTINCT if type(v) is not Thing]
     for a in values:
         for b in values:
-            if fingerprint(a) == fingerprint(b):
+            if type_key(a) == type_key(b):
                 assert describe(a) == describe(b)
     with_tensors = [np.ones(2), np.ones((2, 2)), immutable(np.ones(2)), frozen, (np.ones(2),)]
     for a in with_tensors:
         for b in with_tensors:
             same = as_tensors(describe(a)) == as_tensors(describe(b))
-            assert (fingerprint(a, tensors=True) == fingerprint(b, tensors=True)) == same
+            assert (type_key(a, tensors=True) == type_key(b, tensors=True)) == same
 
 
 def test_tensors_are_keyed_without_writeability():
     writable = np.ones(2)
-    assert fingerprint(writable) != fingerprint(frozen)
-    assert fingerprint(writable, tensors=True) == fingerprint(frozen, tensors=True)
+    assert type_key(writable) != type_key(frozen)
+    assert type_key(writable, tensors=True) == type_key(frozen, tensors=True)
     inside = [{"a": (writable,)}, {"a": (frozen,)}]
-    assert fingerprint(inside[0], tensors=True) == fingerprint(inside[1], tensors=True)
+    assert type_key(inside[0], tensors=True) == type_key(inside[1], tensors=True)
 
 
 def test_objects_are_keyed_by_identity():
     thing = Thing()
-    assert fingerprint(thing) == fingerprint(thing) == Same(thing)
-    assert fingerprint(thing) != fingerprint(Thing())
-    assert hash(Same(thing)) == hash(Same(thing)) and Same(thing) != thing
-    assert repr(Same(1)) == "Same(1)"
+    assert type_key(thing) == type_key(thing) == IdentityKey(thing)
+    assert type_key(thing) != type_key(Thing())
+    assert hash(IdentityKey(thing)) == hash(IdentityKey(thing)) and IdentityKey(thing) != thing
+    assert repr(IdentityKey(1)) == "Same(1)"
 
 
 def test_a_key_keeps_its_object_alive():
     """An object that is created later cannot have the id of one in the cache."""
-    keys = {fingerprint(Thing()) for _ in range(50)}
+    keys = {type_key(Thing()) for _ in range(50)}
     assert len(keys) == 50
 
 
@@ -98,17 +98,17 @@ def test_functions_are_keyed_by_code_and_defaults():
 
         return function
 
-    assert fingerprint(make(1)) == fingerprint(make(1)) != fingerprint(make(2))
-    assert fingerprint(lambda x: x) != fingerprint(lambda x: x + 1)
+    assert type_key(make(1)) == type_key(make(1)) != type_key(make(2))
+    assert type_key(lambda x: x) != type_key(lambda x: x + 1)
 
 
 @pytest.mark.parametrize("value", [np.ones(2), {1, 2}, Thing()])
 def test_static_values_that_are_not_hashable(value):
-    assert fingerprint(value, True) == fingerprint(value, True)
-    hash(fingerprint(value, True))
+    assert type_key(value, True) == type_key(value, True)
+    hash(type_key(value, True))
 
 
 def test_static_containers_are_keyed_by_value_and_type():
-    assert fingerprint({"a": [1, 2]}, True) == fingerprint({"a": [1, 2]}, True)
-    assert fingerprint([1, 2], True) != fingerprint((1, 2), True)
-    assert fingerprint({"a": 1, "b": 2}, True) != fingerprint({"b": 2, "a": 1}, True)
+    assert type_key({"a": [1, 2]}, True) == type_key({"a": [1, 2]}, True)
+    assert type_key([1, 2], True) != type_key((1, 2), True)
+    assert type_key({"a": 1, "b": 2}, True) != type_key({"b": 2, "a": 1}, True)

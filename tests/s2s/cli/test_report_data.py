@@ -20,7 +20,7 @@ def told(model: str, run: Any) -> Any:
         options = parser.parse_args(
             [f"{model}:loss", "--args", LOSS, "--backend", "python", *words]
         )
-        return report.tell(subject(options), options)
+        return report.collect(subject(options), options)
 
     return make
 

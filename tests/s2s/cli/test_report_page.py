@@ -12,7 +12,7 @@ import pytest
 
 from s2s.cli import report_page
 from s2s.inspect.explain_text import amount
-from s2s.transforms.diagnostics.activity_report import Place
+from s2s.transforms.diagnostics.activity_report import SourceLocation
 from s2s.transforms.diagnostics.tape_report import Loop, Saved, Size
 from tests.s2s.cli.browser import CHROMIUM, Browser
 from tests.s2s.cli.files import LOSS, SPRING
@@ -92,7 +92,7 @@ def test_sizes():
 
 
 def test_rows_of_saved_values():
-    place = Place("/home/user/<m>.py", 8, "for i in range(n < 3):")
+    place = SourceLocation("/home/user/<m>.py", 8, "for i in range(n < 3):")
     saved = Saved("t", "array", place, "x < 1", (Loop(place, None), Loop(None, None)),
                   Size("8", 8), None, None)  # fmt: skip
     assert report_page._saved_row(saved) == (

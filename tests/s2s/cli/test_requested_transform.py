@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.cli.argument_syntax import Maker
+from s2s.cli.argument_syntax import ExampleMaker
 from s2s.cli.exit_codes import CommandError
-from s2s.cli.requested_transform import MODES, compiled, directed
+from s2s.cli.requested_transform import MODES, compiled, with_direction
 from s2s.errors import S2SError
 
 
@@ -93,16 +93,16 @@ def test_directions() -> None:
     x = np.ones((2, 3), np.float32)
     for mode, like in (("jvp", x), ("hvp", x)):
         made = MODES[mode](lambda x: np.sum(x * x))
-        args = directed(made, (x,), {}, Maker())
+        args = with_direction(made, (x,), {}, ExampleMaker())
         assert args[0] is x and args[1].shape == like.shape and args[1].dtype == like.dtype
     made = MODES["vjp"](lambda x: (x[0], np.sum(x)))
-    row, total = directed(made, (x,), {}, Maker())[1]
+    row, total = with_direction(made, (x,), {}, ExampleMaker())[1]
     assert row.shape == (3,) and row.dtype == np.float32 and np.shape(total) == ()
 
 
 def test_directions_of_several_arguments() -> None:
     made = MODES["jvp"](f, wrt=("x", "y"))
-    first, (x_dot, y_dot), *rest = directed(made, ARGS, {"y": 4.0}, Maker())
+    first, (x_dot, y_dot), *rest = with_direction(made, ARGS, {"y": 4.0}, ExampleMaker())
     assert first is ARGS[0] and rest == [2] and x_dot.shape == (3,) and type(y_dot) is float
 
 
@@ -112,5 +112,5 @@ def test_directions_do_not_change_the_arguments() -> None:
         return x
 
     x = np.ones(2)
-    directed(MODES["vjp"](writes), (x,), {}, Maker())
+    with_direction(MODES["vjp"](writes), (x,), {}, ExampleMaker())
     np.testing.assert_array_equal(x, [1.0, 1.0])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.dispatch.recompile_reason import FIRST, spec_text, type_change, why_compiled
+from s2s.dispatch.recompile_reason import FIRST_CALL_REASON, spec_text, type_change, why_compiled
 from s2s.transforms.frontend.pytree import describe
 
 Pair = namedtuple("Pair", "a b")
@@ -84,7 +84,7 @@ def test_reasons() -> None:
         guard = lambda args: f"the guard on {args}"  # noqa: E731
         return types.SimpleNamespace(specs={"x": describe(value)}, broken_guard=guard)
 
-    assert why_compiled([], None, entry(1.0), ()) == FIRST
+    assert why_compiled([], None, entry(1.0), ()) == FIRST_CALL_REASON
     assert why_compiled([], entry(1.0), entry(2), ()) == "x is int, and was float before"
     assert why_compiled([], entry(1.0), entry(2.0), ()) == "an argument is of a new type"
     known = [entry(1.0), entry(1.0)]
@@ -95,7 +95,7 @@ def test_reasons_of_a_function() -> None:
     f = s2s.function(lambda x: x * 2.0, backend="loops")
     f(1.0), f(2.0), f(np.ones(2)), f(np.ones(3)), f(np.ones(2, np.float32))
     assert list(f._specialiser("primal").reasons) == [
-        FIRST,
+        FIRST_CALL_REASON,
         "x is float64[:], and was float before",
         "x is float32[:], and was float64[:] before",
     ]

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.dispatch.specialization import Entry, converter, takes_writes
+from s2s.dispatch.specialization import Specialization, converter, takes_writes
 from s2s.errors import ValueError_
 from s2s.transforms.ir.nodes import Array, Scalar
 
 
-def entry_of(function: Any, *args: Any, mode: str = "primal", **options: Any) -> tuple[Entry, Any]:
+def entry_of(
+    function: Any, *args: Any, mode: str = "primal", **options: Any
+) -> tuple[Specialization, Any]:
     """The specialisation of a function for arguments, and its parameters."""
     made = (s2s.grad if mode == "vjp" else s2s.function)(function, backend="loops", **options)
     return made._specialiser(mode).find(args, "loops")

@@ -8,7 +8,7 @@ import pytest
 
 from s2s.inspect.explain_data import Inactive, OnThreads, Recompilation, ReportData
 from s2s.inspect.explain_text import WIDTH, amount, text
-from s2s.transforms.diagnostics.activity_report import ActiveVariable, Place
+from s2s.transforms.diagnostics.activity_report import ActiveVariable, SourceLocation
 from s2s.transforms.diagnostics.tape_report import Loop, Recomputed, Saved, Size
 
 
@@ -23,8 +23,8 @@ def told(**changed: Any) -> str:
     return text(report(**changed))
 
 
-def place(line: int, code: str = "", file: str = "/home/user/model.py") -> Place:
-    return Place(file, line, code)
+def place(line: int, code: str = "", file: str = "/home/user/model.py") -> SourceLocation:
+    return SourceLocation(file, line, code)
 
 
 def saved(name: str, per: Size | None, total: Size | None, loops: Any = (), **more: Any) -> Saved:

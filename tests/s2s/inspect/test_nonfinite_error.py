@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2s.errors import S2SError
-from s2s.inspect.nonfinite_error import Before, NonFiniteError
+from s2s.inspect.nonfinite_error import KernelInputs, NonFiniteError
 
 
 def test_text() -> None:
@@ -26,12 +26,12 @@ def test_long_advice_is_wrapped() -> None:
     assert len(lines) > 2 and max(map(len, lines)) <= 88 and lines[2].startswith("  word")
 
 
-def before(params: Any, written: Any = (), random: bool = False) -> Before:
+def before(params: Any, written: Any = (), random: bool = False) -> KernelInputs:
     compiled = types.SimpleNamespace(
         params=[types.SimpleNamespace(path=(("arg", f"p{k}"),)) for k in range(len(params))]
     )
     entry: Any = types.SimpleNamespace(compiled=compiled, written=list(written))
-    return Before(entry, params, random)
+    return KernelInputs(entry, params, random)
 
 
 def test_parameters_that_the_kernel_changes_are_copied() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 import s2s
 from s2s.inspect.side_by_side import Emitted, Listing, Sides, sides
-from s2s.inspect.side_by_side_html import alone, sides_html
+from s2s.inspect.side_by_side_html import sides_html, standalone_html
 from tests.s2s.inspect.sides_program import energy
 
 FILE = "/home/user/<model>.py"
@@ -80,7 +80,7 @@ def test_hover_rules_belong_to_one_element() -> None:
 
 
 def test_alone_has_all_styles_and_no_script() -> None:
-    text = alone(by_hand(), "one")
+    text = standalone_html(by_hand(), "one")
     assert "--keyword:" in text and ".s2s-side {" in text and "<script" not in text
     assert text.endswith(sides_html(by_hand(), "one"))
 

@@ -12,11 +12,11 @@ import pytest
 
 from s2s.objects.change_counter import (
     Announces,
-    AnnouncingModule,
+    ChangeCountingModule,
     changes,
-    is_number,
-    tells,
-    tells_class,
+    class_counts_changes,
+    counts_changes,
+    is_uncounted_scalar,
     watch_module,
 )
 
@@ -74,7 +74,7 @@ def test_the_counter_is_never_rebound() -> None:
 
     before = change_counter.changes
     Thing().name = "b"
-    assert change_counter.changes is before is changes and is_number(changes[0])
+    assert change_counter.changes is before is changes and is_uncounted_scalar(changes[0])
 
 
 def test_objects_that_count() -> None:
@@ -86,8 +86,8 @@ def test_objects_that_count() -> None:
         def __delattr__(self, name: str) -> None:
             object.__delattr__(self, name)
 
-    assert tells(Thing()) and not tells(Sets()) and not tells(Deletes())
-    assert not tells(object()) and not tells(3)
+    assert counts_changes(Thing()) and not counts_changes(Sets()) and not counts_changes(Deletes())
+    assert not counts_changes(object()) and not counts_changes(3)
 
 
 def test_protocols_and_abstract_classes_can_be_mixed_in() -> None:
@@ -102,7 +102,7 @@ def test_protocols_and_abstract_classes_can_be_mixed_in() -> None:
         def required(self) -> int:
             return 1
 
-    assert tells(Mixed()) and isinstance(Mixed(), Abstract) and issubclass(Mixed, Thing)
+    assert counts_changes(Mixed()) and isinstance(Mixed(), Abstract) and issubclass(Mixed, Thing)
     with pytest.raises(TypeError, match="abstract"):
         type("Partial", (Thing, Abstract), {})()
 
@@ -114,15 +114,15 @@ def test_class_attributes_that_count() -> None:
     class Mixed(Thing, Plain):
         pass
 
-    assert tells_class(Thing, "method") and tells_class(Thing, "rate")
-    assert tells_class(Mixed, "rate")  # found before the plain base
-    assert not tells_class(Mixed, "shift") and not tells_class(Plain, "shift")
-    assert not tells_class(Thing, "absent")
+    assert class_counts_changes(Thing, "method") and class_counts_changes(Thing, "rate")
+    assert class_counts_changes(Mixed, "rate")  # found before the plain base
+    assert not class_counts_changes(Mixed, "shift") and not class_counts_changes(Plain, "shift")
+    assert not class_counts_changes(Thing, "absent")
 
 
 def test_numbers() -> None:
-    assert is_number(1) and is_number(1.5)
-    assert not any(map(is_number, (True, 1j, "1", None)))
+    assert is_uncounted_scalar(1) and is_uncounted_scalar(1.5)
+    assert not any(map(is_uncounted_scalar, (True, 1j, "1", None)))
 
 
 # ---------------------------------------------------------------- modules
@@ -137,7 +137,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 def test_globals_of_modules(module: Any) -> None:
     assert watch_module(vars(module)) and watch_module(vars(module))
-    assert type(module) is AnnouncingModule
+    assert type(module) is ChangeCountingModule
     assert counted(lambda: setattr(module, "weight", 1.0)) == 1 and module.weight == 1.0
     assert counted(lambda: delattr(module, "weight")) == 1
 

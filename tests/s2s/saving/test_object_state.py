@@ -14,7 +14,7 @@ from s2s.saving.object_state import (
     change_of_generator,
     generator_state,
     load,
-    restoring,
+    rollback_on_error,
     save,
     set_generator,
 )
@@ -124,7 +124,7 @@ def test_keys_that_mean_nothing_in_another_run() -> None:
 def test_everything_is_restored_after_an_error() -> None:
     state = State()
     slots, moments = state.slots, state.slots["m"]
-    with pytest.raises(RuntimeError), restoring([state], set()):
+    with pytest.raises(RuntimeError), rollback_on_error([state], set()):
         state.steps = 99
         state.extra = 1  # type: ignore[attr-defined]
         state.inner.scale = 0.0
@@ -133,7 +133,7 @@ def test_everything_is_restored_after_an_error() -> None:
         raise RuntimeError
     assert state.steps == 3 and not hasattr(state, "extra") and state.inner.scale == 2.0
     assert list(slots) == ["m", 7] and len(moments) == 2
-    with restoring([state], set()):
+    with rollback_on_error([state], set()):
         state.steps = 4
     assert state.steps == 4
 

@@ -10,7 +10,7 @@ import pytest
 
 import s2s
 from s2s.errors import SourceError, UnsupportedError, ValueError_
-from s2s.tape.query import Asked, _check_alike, _check_equal, _filled, leaves
+from s2s.tape.query import Query, _check_alike, _check_equal, _filled, leaves
 
 Pair = namedtuple("Pair", "a b")
 
@@ -31,10 +31,10 @@ def test_options_of_unconnected_sources() -> None:
     class Choice:
         value = "ZERO"
 
-    assert Asked("gradient", None, None, "zero").zero and Asked("", None, None, Choice()).zero
-    assert not Asked("gradient", None, None, "none").zero
+    assert Query("gradient", None, None, "zero").zero and Query("", None, None, Choice()).zero
+    assert not Query("gradient", None, None, "none").zero
     with pytest.raises(ValueError_, match="'none' or 'zero', not 'zeros'"):
-        _ = Asked("gradient", None, None, "zeros").zero
+        _ = Query("gradient", None, None, "zeros").zero
 
 
 def made() -> tuple[Any, Any, Any, Any, Any]:

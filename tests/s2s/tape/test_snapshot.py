@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.errors import UnsupportedError
-from s2s.tape.snapshot import World
+from s2s.tape.snapshot import InputSnapshot
 
 NUMBER = 2.0
 
@@ -30,8 +30,8 @@ class Thing:
 # ---------------------------------------------------------------- restored
 
 
-def recorded(*values: Any) -> World:
-    world = World({f"v{k}": v for k, v in enumerate(values)})
+def recorded(*values: Any) -> InputSnapshot:
+    world = InputSnapshot({f"v{k}": v for k, v in enumerate(values)})
     for value in values:
         world._record_contents(value, set())
     return world
@@ -62,7 +62,7 @@ def test_put_back_after_an_error() -> None:
 
 
 def test_globals_and_class_attributes() -> None:
-    world = World({})
+    world = InputSnapshot({})
     world.items.append((globals(), "NUMBER", NUMBER))
     world._record_location(Thing(), (".", "factor"), Thing.factor)
     globals()["NUMBER"] = 5.0
@@ -77,7 +77,7 @@ def test_globals_and_class_attributes() -> None:
 
 def test_names_that_were_unset() -> None:
     table: dict[str, Any] = {}
-    world = World({})
+    world = InputSnapshot({})
     world.items.append((table, "a", 1.0))
     with world.restored():
         assert table == {"a": 1.0}
@@ -85,7 +85,7 @@ def test_names_that_were_unset() -> None:
 
 
 def test_the_global_random_generator() -> None:
-    world = World({})
+    world = InputSnapshot({})
     np.random.seed(0)
     world.legacy = np.random.get_state()
     first, second = np.random.rand(), np.random.rand()
@@ -96,7 +96,7 @@ def test_the_global_random_generator() -> None:
 
 def test_variables_are_copied_before_their_first_change_only() -> None:
     variable, other = s2s.Variable([1.0]), s2s.Variable([1.0])
-    world = World({})
+    world = InputSnapshot({})
     world.variables[id(variable._array)] = variable._array
     for value in (2.0, 3.0):
         world.before_change(variable._array)
