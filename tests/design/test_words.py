@@ -14,8 +14,7 @@ WORDS = words.words()
 @pytest.mark.parametrize("folder", words.FOLDERS)
 def test_words_stay_below_their_ceilings(folder: str) -> None:
     column = words.FOLDERS.index(folder)
-    for word in WORDS:
-        found = words.places(word, words.texts(folder))
+    for word, found in zip(WORDS, words.occurrences(WORDS, words.texts(folder))):
         ceiling = word.ceilings[column]
         assert len(found) <= ceiling, (
             f"{word.kind} of {folder}: {word.pattern!r} occurs {len(found)} times, the ceiling is "
@@ -34,7 +33,7 @@ def test_each_word_has_a_ceiling_per_folder() -> None:
 def test_names_are_matched_by_their_parts() -> None:
     source = "def max_rounds(x): around = x.rounds = roundness = 1\nclass TwoRounds: ...\nrounds(1)"
     text = words.read("a.py", source)
-    found = words.places(words.Word("rounds?", "names", "", ()), [text])
+    (found,) = words.occurrences([words.Word("rounds?", "names", "", ())], [text])
     assert found == ["a.py:1: max_rounds", "a.py:2: TwoRounds", "a.py:1: rounds"]
 
 
@@ -44,11 +43,15 @@ def test_names_that_are_only_read_do_not_count() -> None:
 
 def test_prose_is_docstrings_and_comments_without_code() -> None:
     source = '"""One.\n\nA round, not `round`."""\nx = "a round"  # Rounds\n'
-    found = words.places(words.Word("rounds?", "prose", "", ()), [words.read("a.py", source)])
+    (found,) = words.occurrences(
+        [words.Word("rounds?", "prose", "", ())], [words.read("a.py", source)]
+    )
     assert found == ["a.py:3: round", "a.py:4: Rounds"]
 
 
 def test_pages_are_prose_without_their_blocks() -> None:
     page = "at\nhome\n```python\nat home\n```\nAt home `at home`\n"
-    found = words.places(words.Word("at home", "prose", "", ()), [words.read("a.md", page)])
+    (found,) = words.occurrences(
+        [words.Word("at home", "prose", "", ())], [words.read("a.md", page)]
+    )
     assert found == ["a.md:1: at\nhome", "a.md:6: At home"]

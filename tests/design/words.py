@@ -86,12 +86,17 @@ def comments(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
+def without_code(prose: str) -> str:
+    return _CODE.sub(lambda m: "\n" * m[0].count("\n"), prose) if "`" in prose else prose
+
+
 def read(path: str, source: str) -> Text:
     if path.endswith(".md"):
-        return Text(path, [(1, source)], [])
+        return Text(path, [(1, without_code(source))], [])
     tree = ast.parse(source)
     names = [(line, name) for name, line in bound_names(tree).items() if name not in FOREIGN]
-    return Text(path, [*docstrings(tree), *comments(source)], names)
+    prose = [*docstrings(tree), *comments(source)]
+    return Text(path, [(line, without_code(text)) for line, text in prose], names)
 
 
 def files(folder: str) -> Iterator[Path]:
@@ -114,34 +119,45 @@ def texts(folder: str) -> list[Text]:
     ]
 
 
-def places(word: Word, texts: list[Text]) -> list[str]:
-    """Where a word occurs, as `path:line: text`."""
-    found: list[str] = []
-    if word.kind == "names":
-        part = re.compile(word.pattern)
-        for text in texts:
-            for line, name in text.names:
-                if any(part.fullmatch(p.lower()) for p in _PART.findall(name)):
-                    found.append(f"{text.path}:{line}: {name}")
-        return found
-    spaced = word.pattern.replace(" ", r"\s+")
-    whole = re.compile(rf"\b(?:{spaced})\b", re.IGNORECASE)
+def parts_of(name: str) -> list[str]:
+    return [part.lower() for part in _PART.findall(name)]
+
+
+def occurrences(words: list[Word], texts: list[Text]) -> list[list[str]]:
+    """Where each word occurs, as `path:line: text`."""
+    found: list[list[str]] = [[] for _ in words]
+    spaced = [w.pattern.replace(" ", r"\s+") for w in words]
+    one = [re.compile(s, re.IGNORECASE) for s in spaced]
+    # One search for all words; each match is then looked up.
+    prose = [i for i, w in enumerate(words) if w.kind == "prose"]
+    names = [i for i, w in enumerate(words) if w.kind == "names"]
+    any_prose = re.compile(rf"\b(?:{'|'.join(spaced[i] for i in prose)})\b", re.IGNORECASE)
+    any_name = re.compile("|".join(spaced[i] for i in names))
     for text in texts:
-        for line, prose in text.prose:
-            prose = _CODE.sub(lambda m: "\n" * m[0].count("\n"), prose)
-            for m in whole.finditer(prose):
-                found.append(f"{text.path}:{line + prose.count(chr(10), 0, m.start())}: {m[0]}")
+        for line, name in text.names:
+            hits = [part for part in parts_of(name) if names and any_name.fullmatch(part)]
+            for i in names if hits else ():
+                if any(one[i].fullmatch(part) for part in hits):
+                    found[i].append(f"{text.path}:{line}: {name}")
+        for line, piece in text.prose if prose else ():
+            for m in any_prose.finditer(piece):
+                at = line + piece.count("\n", 0, m.start())
+                for i in prose:
+                    if one[i].fullmatch(m[0]):
+                        found[i].append(f"{text.path}:{at}: {m[0]}")
     return found
 
 
 def update() -> None:
     """Write the present counts as ceilings; comments and order stay."""
     known = iter(words())
+    columns = [occurrences(words(), texts(f)) for f in FOLDERS]
+    rows = iter(zip(*columns))
     lines = LIST.read_text(encoding="utf-8").splitlines()
     for i, line in enumerate(lines):
         if line and not line.startswith("#"):
             word = next(known)
-            counts = " ".join(f"{len(places(word, texts(f))):3}" for f in FOLDERS)
+            counts = " ".join(f"{len(found):3}" for found in next(rows))
             lines[i] = f"{word.pattern:26}; {word.kind:5}; {word.instead:42}; {counts}"
     LIST.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -150,6 +166,6 @@ if __name__ == "__main__":
     if "--update" in sys.argv:
         update()
     else:
-        for word in words():
-            for folder in FOLDERS:
-                print(*places(word, texts(folder)), sep="\n", end="\n")
+        for folder in FOLDERS:
+            for found in occurrences(words(), texts(folder)):
+                print(*found, sep="\n", end="\n" if found else "")
