@@ -175,8 +175,8 @@ entry:
   br i1 %odd, label %python, label %planned
 planned:
   %is.plan = call i1 @is_a(i8* %plan, i64 2)
-  br i1 %is.plan, label %calm, label %python
-calm:
+  br i1 %is.plan, label %unchanged, label %python
+unchanged:
   %list = load i8*, i8** getelementptr ([6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 4)
   %size = call i64 @size_of(i8* %list)
   %off = icmp eq i64 %size, 0

@@ -36,7 +36,7 @@ class NativeWriter(StubWriter):
     def tabled(self) -> dict[int, ArraySpec]:
         return {}
 
-    def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+    def check_list_items(self, path: Path, told: set[Path]) -> set[Path]:
         container = self.value(path)
         paths = {(*path, ("[]", i)) for i in range(len(container))}
         if type(container) is not list or not paths or not paths <= told:

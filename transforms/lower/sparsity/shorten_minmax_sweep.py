@@ -3,17 +3,17 @@
     for c in range(n - 1, -1, -1):              first = -1
         t = g * (a[c] > b[c])                   for k in range(n):
         x[c] += t * y[c]                            first = first if a[k] < b[k] else k
-        g = g * (a[c] < b[c])           →       if not (calm and -1e50 <= g <= 1e50):
+        g = g * (a[c] < b[c])           →       if not (all_moderate and -1e50 <= g <= 1e50):
                                                     first = n - 1
                                                 for c in range(first, -1, -1):
                                                     …
-                                                    if g == 0.0 and calm:
+                                                    if g == 0.0 and all_moderate:
                                                         break
 
 `g` is the loop-carried adjoint.  Iterations that leave `g` unchanged add nothing.  Neither do the
 iterations after one that has consumed all of `g`, so that it is zero.  The search for the first
 iteration with a contribution can be vectorised.  As in `skip_zero_updates.py`, this is valid only
-where nothing is infinite or NaN (`calm`).
+where nothing is infinite or NaN (`all_moderate`).
 """
 
 from __future__ import annotations
@@ -264,32 +264,39 @@ class ConditionalValues:
 
 
 def shorten_minmax_sweeps(
-    block: list[L.Stmt], sweeps: list[ShortenedSweep], calm: L.Expr, new_name: Callable[[str], str]
+    block: list[L.Stmt],
+    sweeps: list[ShortenedSweep],
+    all_moderate: L.Expr,
+    new_name: Callable[[str], str],
 ) -> None:
     """Shorten the loops `sweeps` of a block in place.
 
-    `calm` is the condition that no element of their arrays is large, infinite or NaN.
+    `all_moderate` is the condition that no element of their arrays is large, infinite or NaN.
     """
     chosen = {id(s.loop): s for s in sweeps}
     if chosen:
-        _shorten(block, chosen, calm, new_name)
+        _shorten(block, chosen, all_moderate, new_name)
 
 
 def _shorten(
     block: list[L.Stmt],
     sweeps: dict[int, ShortenedSweep],
-    calm: L.Expr,
+    all_moderate: L.Expr,
     new_name: Callable[[str], str],
 ) -> None:
     out: list[L.Stmt] = []
     for stmt in block:
         for inner in L.blocks_of(stmt):
-            _shorten(inner, sweeps, calm, new_name)
-        out += _shortened(sweeps[id(stmt)], calm, new_name) if id(stmt) in sweeps else [stmt]
+            _shorten(inner, sweeps, all_moderate, new_name)
+        out += (
+            _shortened(sweeps[id(stmt)], all_moderate, new_name) if id(stmt) in sweeps else [stmt]
+        )
     block[:] = out
 
 
-def _shortened(sweep: ShortenedSweep, calm: L.Expr, new_name: Callable[[str], str]) -> list[L.Stmt]:
+def _shortened(
+    sweep: ShortenedSweep, all_moderate: L.Expr, new_name: Callable[[str], str]
+) -> list[L.Stmt]:
     """Return a loop from the first iteration with a contribution until the adjoint is zero."""
     loop, number = sweep.loop, sweep.adjoint
     dtype, limit = number.dtype, MAX_MAGNITUDE[number.dtype]
@@ -297,9 +304,9 @@ def _shortened(sweep: ShortenedSweep, calm: L.Expr, new_name: Callable[[str], st
     is_small = L.logical_and(
         L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
     )
-    unsafe = L.Un("not", L.logical_and(calm, is_small), "bool")
+    unsafe = L.Un("not", L.logical_and(all_moderate, is_small), "bool")
     exit_if_zero = L.If(
-        L.logical_and(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()]
+        L.logical_and(L.compare("==", number, L.Lit(0.0, dtype)), all_moderate), [L.Break()]
     )
     loop.exits_early = True
     if sweep.saved_index is None:

@@ -1,18 +1,19 @@
 """Skip loops that add only zeros: multiples of a scalar that a select or comparison makes zero.
 
-    for c in range(n):                      wild = 0
+    for c in range(n):                      num_large = 0
         t = s * np.float64(a[c] > b)        for i in range(m): …
-        for i in range(m):              →   calm = wild == 0
+        for i in range(m):              →   all_moderate = num_large == 0
             x[c, i] += t * y[c, i]          for c in range(n):
                                                 t = s * np.float64(a[c] > b)
-                                                if t != 0.0 or not calm:
+                                                if t != 0.0 or not all_moderate:
                                                     for i in range(m):
                                                         x[c, i] += t * y[c, i]
 
 The adjoint of a minimum, a maximum or a hinge is such a scalar.  Zero times infinity is NaN, not
 zero.  So the other factors must be computed, without division, from arrays that are only read.
-These arrays are scanned once: `wild` counts their elements that are large, infinite or NaN.  Loops
-are skipped only if there are none (`calm`), so that the products are far from overflow.
+These arrays are scanned once: `num_large` counts their elements that are large, infinite or NaN.
+Loops are skipped only if there are none (`all_moderate`), so that the products are far from
+overflow.
 """
 
 from __future__ import annotations
@@ -56,19 +57,19 @@ def skip_zero_updates(
     chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
     if not chosen:
         return
-    calm: L.Expr = L.TRUE
+    all_moderate: L.Expr = L.TRUE
     before: list[L.Stmt] = []
     if arrays:
-        wild = emitter.new_name("wild")
-        before.append(L.Let(wild, L.ZERO))
+        num_large = emitter.new_name("num_large")
+        before.append(L.Let(num_large, L.ZERO))
         for name in sorted(arrays):
-            before += _count_large(name, params, wild, emitter)
-        calm = L.Name(emitter.new_name("calm"), "bool")
-        before.append(L.Let(calm.name, L.compare("==", L.Name(wild), L.ZERO)))
+            before += _count_large(name, params, num_large, emitter)
+        all_moderate = L.Name(emitter.new_name("all_moderate"), "bool")
+        before.append(L.Let(all_moderate.name, L.compare("==", L.Name(num_large), L.ZERO)))
     save_argminmax(body, sweeps, numbers, emitter.new_name)
     first = next(k for k, s in enumerate(body) if any(id(x) in chosen for x in L.walk([s])))
-    _guard(body, found.loops, calm, numbers.dtypes)
-    shorten_minmax_sweeps(body, sweeps, calm, emitter.new_name)
+    _guard(body, found.loops, all_moderate, numbers.dtypes)
+    shorten_minmax_sweeps(body, sweeps, all_moderate, emitter.new_name)
     body[first:first] = before
 
 
@@ -123,8 +124,8 @@ class _CandidateFinder:
 _ALLOWED = (L.Let, L.Store, L.Comment)
 
 
-def _count_large(name: str, params: Parameters, wild: str, emitter: Emitter) -> list[L.Stmt]:
-    """Return a loop nest that adds to `wild` the number of elements that are large or NaN."""
+def _count_large(name: str, params: Parameters, num_large: str, emitter: Emitter) -> list[L.Stmt]:
+    """Return a loop nest that adds to `num_large` the number of elements that are large or NaN."""
     dtype = params.dtypes[name]
     limit = MAX_MAGNITUDE[dtype]
     # The sizes of the array itself: other sizes may be unequal until the program has checked them.
@@ -134,22 +135,28 @@ def _count_large(name: str, params: Parameters, wild: str, emitter: Emitter) -> 
         above = L.compare("<=", x, L.Lit(limit, dtype))
         below = L.compare(">=", x, L.Lit(-limit, dtype))
         more = L.Select(L.logical_and(above, below), L.ZERO, L.ONE, "int64")
-        emitter.add(L.Let(wild, L.Bin("+", L.Name(wild), more, "int64")))
+        emitter.add(L.Let(num_large, L.Bin("+", L.Name(num_large), more, "int64")))
     return nest
 
 
 def _guard(
-    block: list[L.Stmt], loops: dict[int, str], calm: L.Expr, dtypes: dict[str, str]
+    block: list[L.Stmt], loops: dict[int, str], all_moderate: L.Expr, dtypes: dict[str, str]
 ) -> None:
     for stmt in block:
         for inner in L.blocks_of(stmt):
-            _guard(inner, loops, calm, dtypes)
+            _guard(inner, loops, all_moderate, dtypes)
     block[:] = [
-        L.If(_needed(loops[id(s)], calm, dtypes), [s]) if id(s) in loops else s for s in block
+        L.If(_needed(loops[id(s)], all_moderate, dtypes), [s]) if id(s) in loops else s
+        for s in block
     ]
 
 
-def _needed(name: str, calm: L.Expr, dtypes: dict[str, str]) -> L.Expr:
-    """Return the condition under which a loop must run: the scalar is not zero, or not `calm`."""
+def _needed(name: str, all_moderate: L.Expr, dtypes: dict[str, str]) -> L.Expr:
+    """Return the condition under which a loop must run: the scalar is not zero, or not
+    `all_moderate`."""
     some = L.compare("!=", L.Name(name, dtypes[name]), L.Lit(0.0, dtypes[name]))
-    return some if calm == L.TRUE else L.Bin("or", some, L.Un("not", calm, "bool"), "bool")
+    return (
+        some
+        if all_moderate == L.TRUE
+        else L.Bin("or", some, L.Un("not", all_moderate, "bool"), "bool")
+    )

@@ -187,7 +187,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
             found["kernel"] = text
         return parsed(text)
 
-    monkeypatch.setattr(llvm_passes, "parsed", note)
+    monkeypatch.setattr(llvm_passes, "parse_module", note)
     monkeypatch.setattr(outline_nests, "LARGE", 3)
     return found
 

@@ -62,20 +62,20 @@ def test_where_it_begins_and_ends():
         shortened(program(TAKEN, ADDED, PASSED))
         == """\
     g = np.float64(1.0)
-    wild = np.int64(0)
+    num_large = np.int64(0)
     for i_1 in range(y.shape[0]):
-        wild = wild + (0 if y[i_1] <= 1e+50 and y[i_1] >= -1e+50 else 1)
-    calm = wild == 0
+        num_large = num_large + (0 if y[i_1] <= 1e+50 and y[i_1] >= -1e+50 else 1)
+    all_moderate = num_large == 0
     first = np.int64(-1)
     for c_1 in range(n):
         first = first if a[c_1] < b[c_1] else c_1
-    if not (calm and (g <= 1e+50 and g >= -1e+50)):
+    if not (all_moderate and (g <= 1e+50 and g >= -1e+50)):
         first = n - 1
     for c in range(first, -1, -1):
         t = g * np.float64(a[c] > b[c])
         x[c] += t * y[c]
         g = g * np.float64(a[c] < b[c])
-        if g == 0.0 and calm:
+        if g == 0.0 and all_moderate:
             break"""
     )
 
