@@ -1,8 +1,9 @@
 """Meta-learning: MAML on sinusoids, with a gradient step inside the loss.
 
 Each task is a sine wave with its own amplitude and phase. The weights are trained so that one step
-of gradient descent on ten points of a new wave fits it. The outer gradient differentiates through
-that step. (Finn, Abbeel and Levine 2017, section 5.1; a smaller network.)
+of gradient descent on ten points of a new wave fits it. The outer gradient differentiates
+through that step.
+(Finn, Abbeel and Levine 2017, section 5.1; a smaller network.)
 """
 
 from __future__ import annotations

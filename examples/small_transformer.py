@@ -1,7 +1,8 @@
 """A small transformer that learns to add.
 
-It reads `427+385=` as a sequence of symbols and continues with the sum, least significant digit
-first: 2, then 1, then 8, then 0. The alignment of digits and the carries are learned by attention.
+It reads `427+385=` as a sequence of symbols and continues with the sum, least significant
+digit first: 2, then 1, then 8, then 0. The alignment of digits and the carries are learned by
+attention.
 (Vaswani et al. 2017, with the normalisation before each sublayer.)
 """
 

@@ -3,8 +3,7 @@
 The critic learns high scores for real points and low scores for generated ones, with a slope of at
 most one; the generator learns to produce points with high scores. The bound is a term of the
 critic's loss with the gradient of the critic by its input, so its training differentiates a
-gradient.  (Gulrajani, Ahmed, Arjovsky, Dumoulin and Courville
-2017.)
+gradient.  (Gulrajani, Ahmed, Arjovsky, Dumoulin and Courville 2017.)
 """
 
 from __future__ import annotations

@@ -84,8 +84,7 @@ def by_hand():
 
     @njit(**FAST)
     def pull(b_bar, a_bar, edge):
-        """The stencil is self-adjoint in the interior; faces get contributions from inner
-        neighbours."""
+        """The stencil is self-adjoint inside; faces get contributions from inner neighbours."""
         n, m, p = a_bar.shape
         for i in range(1, n - 1):
             for j in range(1, m - 1):

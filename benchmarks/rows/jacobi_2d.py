@@ -71,8 +71,7 @@ def by_hand():
 
     @njit(**FAST)
     def pull(b_bar, a_bar, edge):
-        """From the interior of b's adjoint (its border is 0) to a's (its border is that of
-        `edge`)."""
+        """From the interior of b's adjoint (border 0) to a's (border of `edge`)."""
         n, m = a_bar.shape
         for i in range(1, n - 1):
             for j in range(1, m - 1):
