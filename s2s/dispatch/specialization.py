@@ -62,8 +62,8 @@ class Entry:
         self.convert: list[tuple[int, Any]] = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
         self.rewritten = 0
-        # Whether it takes tensors where an array would be another specialisation: a call stub does
-        # not distinguish the two.
+        # Whether it takes tensors in places where an array would need another specialisation.  Call
+        # stubs do not distinguish the two.
         own = {("arg", name) for name in specs} if tensors else set()
         params = (p for p in compiled.params if p.path[0] not in own)
         self.tells_tensors = any(getattr(p.spec, "tensor", False) for p in params)
