@@ -1,6 +1,6 @@
 """Models: layers that are composed of layers.
 
-Everything is in `model.py`: `Model` (subclassing, or `Model(inputs, outputs)`), `Sequential` and
+Start reading in `model.py`, the only file: `Model` (subclassing, or `Model(inputs, outputs)`), `Sequential` and
 `Functional`.  A model is an ordinary object with sublayers in its attributes; `call` is plain
 NumPy, and s2s compiles it when user programs call it.
 
