@@ -1,4 +1,4 @@
-"""Threads that compile at the same time: one order of locks, no deadlock, no wrong result."""
+"""Threads that compile concurrently: one lock order, no deadlock, no wrong result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import scale
 
 pytest.importorskip("numba")
 ROOT = Path(__file__).parents[2]
-LIMIT = 600  # seconds, after which a process that hangs prints where and ends
+LIMIT = 600  # seconds, after which a hanging process prints its stacks and ends
 
 
 def run(command: list[str], folder: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(
 def test_a_lock_out_of_order_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "CHECKED", True)
     with locks.lock, locks.loading, locks.compiler_lock(), locks.lock, locks.loading:
-        pass  # taking again what is held already is in order
+        pass  # re-acquiring a held lock is allowed
     with locks.loading, pytest.raises(AssertionError, match="out of order"):
         locks.lock.acquire()
     for one in (locks.lock, locks.loading):
