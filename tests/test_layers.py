@@ -1,5 +1,5 @@
-"""The layers hold: the compiler is pure, imports nothing of the running world, and the
-package that is built is the package that is here."""
+"""The compiler imports only NumPy and the standard library, the native back end is imported in one
+place, and the built distribution contains all packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMPILER = ROOT / "transforms"
 FILES = sorted(COMPILER.rglob("*.py"))
 
-# What the compiler may use besides the standard library.
+# The packages that the compiler may import besides the standard library.
 ALLOWED = {"numpy"}
 
 
@@ -30,7 +30,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, int, str]]:
 
 
 def violations(text: str, depth: int) -> list[str]:
-    """What is wrong with the imports of a compiler file `depth` folders below the top."""
+    """The forbidden imports of a compiler file, `depth` folders below the top."""
     found = []
     for line, level, module in imports(ast.parse(text)):
         top = module.split(".")[0]
@@ -71,7 +71,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_native_back_end_is_imported_in_one_place() -> None:
-    """Its folder may be left out: only the choice of a back end leads there."""
+    """Only the module that selects the back end imports the folder, so it is optional."""
     found = []
     for path in sorted((ROOT / "s2s").rglob("*.py")):
         if {"transforms", "native"} & {*path.parts}:
@@ -104,7 +104,7 @@ def test_double_import_is_refused() -> None:
 
 
 def test_every_package_is_listed() -> None:
-    """The build takes the packages from a list, which must not forget a folder."""
+    """The list of packages for the build contains every folder."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     listed = text.split("packages = [", 1)[1].split("]", 1)[0]
     names = {name.strip(' ",') for name in listed.splitlines() if name.strip()}
