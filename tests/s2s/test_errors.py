@@ -1,4 +1,4 @@
-"""Errors as users meet them: by names under which they can be caught, across processes, too."""
+"""Exceptions: their public names, and pickling across processes."""
 
 from __future__ import annotations
 

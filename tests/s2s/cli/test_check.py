@@ -1,4 +1,4 @@
-"""`s2s check`: right and wrong gradients, and what cannot be checked."""
+"""`s2s check`: right and wrong gradients, and functions that cannot be checked."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def watched(x):
 
 
 def test_a_training_step(run, write):
-    """Its model is made in the first call, draws random numbers, and stays as it was."""
+    """The model is created in the first call, draws random numbers, and is not modified by the
+    check."""
     sys.modules.pop("program", None)  # of another test
     file = write(STEP)
     checked = run(
@@ -95,7 +96,7 @@ def test_a_training_step(run, write):
     data = json.loads(checked.out)
     assert checked.code == 0 and data["checked"] == 6 and not data["skipped"], checked.out
     assert data["worst"]["error"] < 1e-5
-    import program  # what the command has imported
+    import program  # the module that the command imported
 
     assert program.w.dtype == np.float32 and list(program.w.numpy()) == [0.5, -1.0, 2.0]
     assert program.model.layers[0].dtype == "float32" and program.optimizer.steps == 0

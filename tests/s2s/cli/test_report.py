@@ -18,7 +18,8 @@ def text_of(page: str) -> str:
 
 
 class Checked(html.parser.HTMLParser):
-    """Sees that tags are closed, and collects the elements that load or run something."""
+    """A parser that checks that tags are closed, and collects elements that load or run
+    something."""
 
     empty = ("meta", "br", "line", "rect", "path", "circle")
 
@@ -122,7 +123,7 @@ def page(run, model, tmp_path) -> Path:
 
 
 def lit(browser: Browser, side: str) -> list[str]:
-    """The texts of the lines that are lit up on a side."""
+    """The texts of the highlighted lines on one side."""
     return browser.value(
         f"[...document.querySelectorAll('.s2s-{side} .s2s-line')]"
         ".filter(e => getComputedStyle(e).backgroundColor != 'rgba(0, 0, 0, 0)')"
@@ -149,7 +150,7 @@ def test_hovering_lights_up_the_counterparts(browser, page):
     ]  # fmt: skip
     browser.hover(line(browser, "right", "s_bar = out_bar / h.shape[0]"))
     assert lit(browser, "left") == ["return s / h.shape[0]"]
-    # a line of a helper lights up in the helper, and the call that led there
+    # for a line of a helper, the line in the helper and the call are highlighted
     browser.hover(line(browser, "right", "h_1_bar = h_bar * (1.0 - h * h)"))
     assert lit(browser, "left") == ["h = act(x @ W + b)", "return np.tanh(z)"]
     browser.hover("footer")
@@ -173,7 +174,7 @@ def test_wide_and_narrow_light_and_dark(browser, page, tmp_path):
     for width, dark in ((1400, False), (1400, True), (420, False)):
         browser.open(page, width, 900, dark)
         sizes = browser.value("[document.documentElement.scrollWidth, innerWidth]")
-        assert sizes[0] <= sizes[1]  # nothing hangs over
+        assert sizes[0] <= sizes[1]  # no horizontal overflow
         boxes = browser.value(
             "[...document.querySelectorAll('.s2s-side')].map(e => e.getBoundingClientRect().x)"
         )

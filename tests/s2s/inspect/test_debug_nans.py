@@ -1,4 +1,4 @@
-"""`s2s.debug_nans()`: the error names the line that made the first NaN or inf."""
+"""`s2s.debug_nans()`: the error names the line that produced the first NaN or inf."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_the_branch_not_taken_is_not_blamed():
 
 
 def test_arguments_that_the_function_writes():
-    """The program runs again from what the arguments were."""
+    """The program is run again from the arguments before the call."""
     x = np.array([0.0, 1.0])
     error = caught(in_place, x)
     assert "x[0] = 0.0" in str(error)
@@ -393,13 +393,14 @@ def test_tapes_in_plain_python():
     w = s2s.Variable(np.array([0.0, 1.0]))
     with s2s.GradientTape() as tape:
         loss = np.sum(np.sqrt(w))
-    w.assign(np.ones(2))  # the tape's gradient is about what it saw
+    w.assign(np.ones(2))  # the tape uses the values at entry of its block
     with s2s.debug_nans(), pytest.raises(FloatingPointError, match="adjoint became inf at .0."):
         tape.gradient(loss, w)
 
 
 def test_a_value_inside_an_expression():
-    """Of what one expression stands for, the first bad value is told as what it is."""
+    """If an expression consists of several operations, the message describes the first bad
+    value."""
 
     def f(x):
         return np.linalg.norm(x)

@@ -1,4 +1,4 @@
-"""What layers and losses do where a test on ordinary numbers does not come: as Keras does there."""
+"""Edge cases of layers and losses, compared with Keras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models made of calls on an `Input`, and models that are built for a shape."""
+"""Functional models (`Input`), and models that are built for a shape."""
 
 from __future__ import annotations
 

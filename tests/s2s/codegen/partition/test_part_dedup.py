@@ -1,4 +1,4 @@
-"""A part that is not written because another is like it: it is what would have been written."""
+"""A part that is replaced by an equal one equals the part that would have been emitted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from s2s.codegen.partition.part_dedup import Look
 
 @pytest.fixture
 def repeated(monkeypatch: pytest.MonkeyPatch, tmp_path) -> list[Any]:
-    """Kernels are cut into short parts, and each is written.  What `Look` says of those that need
-    not be is compared with that; they are collected."""
+    """Split kernels into short parts and emit each.  For parts with a known key, the outcome
+    predicted by `Look` is compared with the emitted part; they are collected."""
     found: list[Any] = []
 
     def state(caller: Any) -> tuple[Any, Any]:
