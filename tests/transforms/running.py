@@ -1,4 +1,4 @@
-"""Runs what `storage` and `write` make of a program, next to its meaning in value form."""
+"""Runs a program after `storage` and `write`, and compares it with its value form."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def call_text(text: str, name: str, args: list[Any]) -> list[Any]:
 
 
 def check_text(module: Module, *args: Any, for_lowering: bool = False, rtol: float = 1e-12) -> str:
-    """The readable text does what the value form means: the same results, which share no
-    memory with arguments or each other; effects in place, and nothing else written."""
+    """Check that the readable text has the semantics of value form: equal results, which share no
+    memory with arguments or with each other; effects in place, and no other writes."""
     text = write(storage(module, for_lowering))
     check_same(module, text, *args, rtol=rtol)
     return text

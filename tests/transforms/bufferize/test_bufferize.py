@@ -1,4 +1,4 @@
-"""Memory form: what runs is what the value form means, in place wherever that is safe."""
+"""Memory form has the semantics of value form, with updates in place wherever that is safe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = pytest.mark.parametrize("for_lowering", [False, True], ids=["readable", 
 
 
 def copies(module: Module, for_lowering: bool = False) -> list[tuple[int, str]]:
-    """(number of loops around it, what is copied) for each copy."""
+    """The (loop depth, copied name) of each copy."""
     found: list[tuple[int, str]] = []
 
     def visit(block: list[Stmt], depth: int) -> None:
@@ -168,7 +168,7 @@ def test_effect_on_a_parameter(for_lowering: bool, in_place: bool) -> None:
     module = with_effect(module, "x", first)
     module = module.with_main(replace(module.main, results=[const(1.0)]))
     stores = [s for s in walk(storage(module, for_lowering).main.body) if isinstance(s, Store)]
-    # In place there is one store; otherwise the value is written back at the end.
+    # An in-place update is one store; otherwise the value is copied back at the end.
     assert len(stores) == (1 if in_place else 2)
     assert stores[-1].array.name == "x"
     check_text(module, X, for_lowering=for_lowering)
@@ -285,7 +285,7 @@ def gradient(case: Case, stage: str) -> Module:
 @pytest.mark.parametrize("stage", ["reverse", "save"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_gradients(case: Case, stage: str, for_lowering: bool) -> None:
-    """Slots on stacks as `reverse` leaves them, and as `save` plans them."""
+    """Slots as stacks, directly after `reverse`, and as planned by `save`."""
     module = gradient(case, stage)
     for args in case.args:
         check_text(module, *args, 1.0, for_lowering=for_lowering)

@@ -1,4 +1,4 @@
-"""Iterations that do not end by themselves are ended, and name their pass."""
+"""Fixpoint iterations that do not terminate are stopped, and the message names the pass."""
 
 import pytest
 

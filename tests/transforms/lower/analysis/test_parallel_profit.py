@@ -1,4 +1,4 @@
-"""How much there is to do, as a condition on the sizes of a call."""
+"""The work of a program as a condition on the sizes of a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from s2s.transforms.lower.loop_ir import nodes as L
 
 F = "float64"
 x0, x1 = L.Size("x", 0), L.Size("x", 1)
-PUT = L.Store("y", (L.Name("i"),), L.Lit(1.0, F))  # does 1
+PUT = L.Store("y", (L.Name("i"),), L.Lit(1.0, F))  # one unit of work
 
 
 def loop(stop: L.Expr, *body: L.Stmt, var: str = "i", start: L.Expr = L.ZERO) -> L.Loop:
@@ -108,7 +108,7 @@ def test_integers_count() -> None:
     ],
 )
 def test_only_the_largest_are_asked(amounts: list[dict], left: list[int]) -> None:
-    """Shown by what each would be if all sizes were `WORTH`, or 1 after the first."""
+    """Checked by evaluating each at sizes `WORTH`, and at size 1 for all but the first."""
     facts = Facts({"x.0": 1, "x.1": 1})
     _, guards = judged(amounts, facts)
     ones = {"x.0": WORTH, "x.1": WORTH if len(left) == 2 and left[0] == left[1] else 1}

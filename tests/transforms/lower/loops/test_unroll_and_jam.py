@@ -1,4 +1,4 @@
-"""Rounds of a loop around others run side by side, where none can tell."""
+"""Outer loops are unrolled and jammed where the iterations are independent."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_triangles_run_together_as_far_as_all_rounds_go():
 
 
 def test_what_stands_around_is_written_once():
-    """The loop before, and the one after, are not the ones that gain."""
+    """The loops before and after the profitable one are not copied."""
     body = loop(
         "i",
         N,
@@ -218,9 +218,9 @@ def test_memory_and_rounding_stay_as_they_are():
     assert text(abreast(body, may_alias=lambda a, b: True)) == text([body])
     parallel = copy.deepcopy(body)
     parallel.parallel = True
-    # The loop inside has nothing to gain.
+    # The inner loop saves no memory accesses.
     assert text(abreast(parallel)) == text([parallel])
-    # Sums that are rounded each time are rounded each time.
+    # Sums that are rounded to the buffer's dtype in each iteration stay so.
     assert "x[k, j] += z[i + 3, k] * y[i + 3, j]" in text(abreast(body, dtype="float32"))
 
 

@@ -1,4 +1,4 @@
-"""A buffer along both of whose axes loops run is kept in both orders."""
+"""A buffer that loops traverse along both axes is stored in both axis orders."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_result_is_put_together_at_the_end():
             y[i_1, j_1] += y_turned[j_1, i_1]"""
     )
     same = text([written, added, L.Return(())])
-    assert paired(written, added) == same  # written, but not for a result
+    assert paired(written, added) == same  # written, but no out-buffer
     assert paired(written, added, outs=("y",), escaping=("y",)) == same
     assert paired(written, added, outs=("y",), may_alias=lambda a, b: True) == same
 
