@@ -77,7 +77,7 @@ class _Function:
         self.needs = {}  # the workspace size by argument sizes
 
     def accepts(self, values):
-        """Whether the types and ranks of arguments match, independent of their sizes."""
+        """True if the types and ranks of arguments match, independent of their sizes."""
         return all(
             np.ndim(v) == len(axes or ()) and (axes is None or np.asarray(v).dtype == dtype)
             for v, (_, dtype, axes, _) in zip(values, self.arguments)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def has_native() -> bool:
-    """Whether `backend="native"` supports this interpreter."""
+    """True if `backend="native"` supports this interpreter."""
     from . import native
 
     return native.is_available()

@@ -120,7 +120,7 @@ def _safety_problem(status: os.stat_result) -> str:
 
 
 def _holds_other_files(path: Path) -> bool:
-    """Whether a directory is not empty and has no marker.  The marker is the first file written;
+    """True if a directory is not empty and has no marker.  The marker is the first file written;
     the test for it comes after the listing, so a directory that another process is just creating is
     recognised."""
     try:
@@ -170,7 +170,7 @@ def fetch(path: Path) -> Any:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether s2s wrote a file: its name is that of a complete or temporary entry, and its content
+    """True if s2s wrote a file: its name is that of a complete or temporary entry, and its content
     begins with the seal of that name.  A killed process may leave an empty temporary file."""
     unfinished = _TEMPORARY.fullmatch(path.name)
     name = unfinished[1] if unfinished else path.name

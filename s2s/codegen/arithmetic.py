@@ -349,7 +349,7 @@ def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
 
 
 def can_convert(old: Any, new: Any) -> bool:
-    """Whether `converted` handles this conversion of scalars."""
+    """True if `converted` handles this conversion of scalars."""
     if not isinstance(old, Number) or not isinstance(new, Number):
         return False
     return isinstance(new, Complex) or not isinstance(old, Complex)

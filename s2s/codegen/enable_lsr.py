@@ -14,7 +14,7 @@ from .syntax_helpers import walk
 
 
 def pays(function: ast.FunctionDef) -> bool:
-    """Whether an innermost loop contains a branch."""
+    """True if an innermost loop contains a branch."""
     return any(isinstance(n, ast.For) and _is_branching_innermost_loop(n) for n in walk(function))
 
 

@@ -266,7 +266,7 @@ def _needs_cast(old: Any, new: Any) -> bool:
 
 
 def never_fails(callee: Callee) -> bool:
-    """Whether the emitted code neither raises nor depends on an enclosing Numba function."""
+    """True if the emitted code neither raises nor depends on an enclosing Numba function."""
     if callee.numba is None or elementary.find(callee) is not None:
         return True
     if not all(isinstance(t, (Float, Integer, Boolean)) for t in (*callee.args, callee.result)):
@@ -283,7 +283,7 @@ def _is_cast(node: ast.Call) -> bool:
 
 
 def is_cheap(node: ast.expr) -> bool:
-    """Whether an expression may be evaluated speculatively: it has no element loads, no calls but
+    """True if an expression may be evaluated speculatively: it has no element loads, no calls but
     casts, no conditionals, integer divisions or powers."""
     for part in ast.walk(node):
         if isinstance(part, ast.IfExp) or (isinstance(part, ast.Call) and not _is_cast(part)):

@@ -60,7 +60,7 @@ def listing(source: Source, level: str) -> str:
 
 
 def pays(function: ast.FunctionDef) -> bool:
-    """Whether loop strength reduction is profitable for a kernel."""
+    """True if loop strength reduction is profitable for a kernel."""
     # Most loops of a long kernel have too few iterations for address arithmetic to matter.
     return not is_long(function) and enable_lsr.pays(function)
 

@@ -296,7 +296,7 @@ class Body(Expressions):
             self.loop(s)
 
     def apart(self, s: ast.For) -> bool:
-        """Whether the loop was emitted as a call of an outlined function."""
+        """True if the loop was emitted as a call of an outlined function."""
         return False
 
     def loop(self, s: ast.For) -> None:
@@ -349,7 +349,7 @@ class Body(Expressions):
 
 
 def is_small(sizes: list[Any]) -> bool:
-    """Whether an array has constant size and at most `SMALL` elements."""
+    """True if an array has constant size and at most `SMALL` elements."""
     if not all(isinstance(n, ir.Constant) for n in sizes):
         return False
     return math.prod(n.constant for n in sizes) <= SMALL

@@ -247,7 +247,7 @@ class Specialiser:
         return False if option is None and thread_pool.count() < 2 else option
 
     def decorated(self) -> bool:
-        """Whether the function's own name resolves to an s2s object made from it."""
+        """True if the function's own name resolves to an s2s object made from it."""
         return looks_decorated(self.function)
 
     def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
@@ -324,7 +324,7 @@ FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt=
 
 
 def looks_decorated(function: types.FunctionType) -> bool:
-    """Whether the function's own name resolves to an s2s object made from it."""
+    """True if the function's own name resolves to an s2s object made from it."""
     name = function.__name__
     found = function.__globals__.get(name)
     if name in function.__code__.co_freevars and function.__closure__ is not None:

@@ -127,7 +127,7 @@ def stack_limit(reserve: int) -> int:
 
 
 def stack_is_low(limit: int) -> bool:
-    """Whether the stack pointer is below the limit."""
+    """True if the stack pointer is below the limit."""
     return False
 
 

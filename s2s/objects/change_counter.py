@@ -86,7 +86,7 @@ def watch_module(namespace: dict[str, Any]) -> bool:
 
 
 def tells(value: Any) -> bool:
-    """Whether an object counts changes of its attributes: its class derives from `Announces` and
+    """True if an object counts changes of its attributes: its class derives from `Announces` and
     does not override `__setattr__` or `__delattr__`."""
     cls = type(value)
     return (
@@ -97,7 +97,7 @@ def tells(value: Any) -> bool:
 
 
 def tells_class(cls: type, name: str) -> bool:
-    """Whether every change of the value or of the defining base of a class attribute is counted."""
+    """True if every change of the value or of the defining base of a class attribute is counted."""
     for base in cls.__mro__:
         if base is not object and not isinstance(base, AnnouncingType):
             return False
@@ -107,5 +107,5 @@ def tells_class(cls: type, name: str) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a Python int or float, whose changes are not counted."""
+    """True if a value is a Python int or float, whose changes are not counted."""
     return type(value) in _UNCOUNTED_TYPES

@@ -58,7 +58,7 @@ class Progress:
 
 
 def wanted() -> bool:
-    """Whether the line is to be shown: by `S2S_PROGRESS`, or on a terminal."""
+    """True if the line is to be shown: by `S2S_PROGRESS`, or on a terminal."""
     setting = os.environ.get("S2S_PROGRESS")
     if setting:
         return setting != "0"

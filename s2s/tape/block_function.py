@@ -195,14 +195,14 @@ class Block:
 
 
 def is_program(value: Any) -> bool:
-    """Whether a value is a module, function or class; such names become globals of the replay."""
+    """True if a value is a module, function or class; such names become globals of the replay."""
     return isinstance(
         value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
     )
 
 
 def _has_no_user_values(value: Any) -> bool:
-    """Whether an object holds no values of the user: a program, or an s2s function."""
+    """True if an object holds no values of the user: a program, or an s2s function."""
     return is_program(value) or hasattr(type(value), "_s2s_mode")
 
 

@@ -39,7 +39,7 @@ def source_of(frame: types.FrameType) -> Source:
 
 
 def _matches_bytecode(code: types.CodeType, block: ast.With) -> bool:
-    """Whether the names, constants and operators of the source are at the positions recorded in the
+    """True if the names, constants and operators of the source are at the positions recorded in the
     bytecode.  Python before 3.11 records no positions; then nothing is checked."""
     nodes: dict[Any, list[ast.AST]] = {}
     for n in ast.walk(block):

@@ -425,7 +425,7 @@ def read_word(address: int) -> int:
 
 @functools.cache
 def is_known() -> bool:
-    """Whether the offsets of this module hold for this interpreter."""
+    """True if the offsets of this module hold for this interpreter."""
     import ctypes
 
     if not is_layout_known():
@@ -474,7 +474,7 @@ def _read(thing: Any, offset: int) -> int:
 
 
 def _is_wrapper_layout_known() -> bool:
-    """Whether the slot definition of a wrapper descriptor is at `WRAPPER`: it begins with the
+    """True if the slot definition of a wrapper descriptor is at `WRAPPER`: it begins with the
     name."""
     import ctypes
 

@@ -18,7 +18,7 @@ DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
 @functools.cache
 def is_layout_known() -> bool:
-    """Whether the offsets of this module hold for this interpreter."""
+    """True if the offsets of this module hold for this interpreter."""
     import ctypes
 
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:

@@ -66,7 +66,7 @@ class Plan:
         return self._alone[s]
 
     def _is_pure(self, s: ast.For) -> bool:
-        """Whether a nest starts no threads, allocates only small local arrays, and has only errors
+        """True if a nest starts no threads, allocates only small local arrays, and has only errors
         with constant arguments (`fails_simply`)."""
         for node in walk(s):
             if isinstance(node, ast.For) and is_parallel(node):
@@ -80,7 +80,7 @@ class Plan:
         return self.fails_simply(s)
 
     def _is_own(self, name: str, value: ast.expr, s: ast.For) -> bool:
-        """Whether `value` allocates a small array of constant size that only the nest uses, so that
+        """True if `value` allocates a small array of constant size that only the nest uses, so that
         it can be on the stack."""
         if name not in self.private or not (isinstance(value, ast.Call) and _is_new(value)):
             return False
@@ -95,7 +95,7 @@ class Plan:
         return mentions(s)[name] == self.mentions[name]
 
     def fails_simply(self, s: ast.stmt) -> bool:
-        """Whether all errors of a statement have constant arguments and its callees never fail."""
+        """True if all errors of a statement have constant arguments and its callees never fail."""
         for node in walk(s):
             if isinstance(node, ast.Raise):
                 assert isinstance(node.exc, ast.Call)
@@ -108,7 +108,7 @@ class Plan:
 
 
 def is_parallel(s: ast.For) -> bool:
-    """Whether the iterations of a loop may run in parallel: it is a loop over `rt.prange`."""
+    """True if the iterations of a loop may run in parallel: it is a loop over `rt.prange`."""
     assert isinstance(s.iter, ast.Call)
     return isinstance(s.iter.func, ast.Attribute) and s.iter.func.attr == "prange"
 

@@ -27,7 +27,7 @@ CODES = ir.ArrayType(CODE, kernels.CHUNKS)
 
 
 def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
-    """Whether the body can be outlined: it allocates only arrays that fit on the stack, and its
+    """True if the body can be outlined: it allocates only arrays that fit on the stack, and its
     errors have constant arguments (`Plan.fails_simply`)."""
     for node in walk(s):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -39,7 +39,7 @@ def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
 
 
 def _is_small(value: ast.expr) -> bool:
-    """Whether an allocation has constant size and few elements."""
+    """True if an allocation has constant size and few elements."""
     if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
         return False
     sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]

@@ -280,7 +280,7 @@ def _written(
 
 
 def _hands_on(stmts: list[ast.stmt], plan: Plan) -> bool:
-    """Whether more than half of the statements allocate arrays or call nests and products, and no
+    """True if more than half of the statements allocate arrays or call nests and products, and no
     loop is emitted in place."""
     count = 0
     for s in stmts:
