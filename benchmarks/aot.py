@@ -1,5 +1,4 @@
-"""Compares the time of a training step compiled ahead of time with that of the same step compiled
-at its first call:
+"""Times a training step that is compiled ahead of time, and one compiled at its first call:
 
     python -m benchmarks.aot [--hidden 128] [--batch 32] [--inputs 784]
 

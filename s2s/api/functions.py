@@ -631,8 +631,8 @@ def grad(
         return make(Gradient, function, options)
     if wrt is not None or has_aux:
         raise TypeError_(
-            f"{unwrap(function).function.__qualname__} has a tape in it, which says what is "
-            f"differentiated: {'wrt=' if wrt is not None else 'has_aux='} has no meaning here",
+            f"{unwrap(function).function.__qualname__} contains a tape, which determines what "
+            f"is differentiated: {'wrt=' if wrt is not None else 'has_aux='} has no meaning here",
             advice="leave it out, or write the tape in a function of its own",
         )
     return make(Function, function, options)

@@ -235,6 +235,6 @@ def _tree_text(node: OutTree, texts: list[str], space: dict[str, Any], name: str
         space[cls.__name__] = cls
         return f"{cls.__name__}({', '.join(children)})"
     raise TypeError_(
-        f"the result of {name} holds a {kind}, which cannot be made inside @njit",
+        f"the result of {name} holds a {kind}, which cannot be constructed inside @njit",
         advice="use tuples and namedtuples there",
     )

@@ -81,7 +81,7 @@ def temporary_directory(trouble: str) -> Path:
     import atexit
     import shutil
 
-    warnings.warn(f"s2s compiles without a lasting cache ({trouble})", stacklevel=3)
+    warnings.warn(f"s2s compiles without a persistent cache ({trouble})", stacklevel=3)
     try:
         path = Path(tempfile.mkdtemp(prefix="s2s-"))
         _mark(path)
@@ -151,7 +151,7 @@ def keep(path: Path, value: Any) -> None:
     try:
         _write(path, _seal(path.name) + _seal(path.name, data) + data)
     except OSError as error:  # for example a full disk: a failure of the cache must not be an error
-        warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
+        warnings.warn(f"s2s cannot cache compiled code ({error})", stacklevel=2)
 
 
 def fetch(path: Path) -> Any:

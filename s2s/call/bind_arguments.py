@@ -138,7 +138,7 @@ class Binder:
         self.__init__(self.function)
         if self.names != names:
             raise UnsupportedError(
-                f"the parameters of {self.plain.__qualname__} are others than when it was wrapped",
+                f"the parameters of {self.plain.__qualname__} have changed since it was wrapped",
                 advice="wrap the function again",
             )
 

@@ -44,7 +44,7 @@ REPORTED_FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 
@@ -175,7 +175,7 @@ def _cache(found: Findings) -> dict[str, str]:
         found.trouble.append(str(error))
         return {"folder": chosen or "?"}
     if folder in store.temporary:
-        found.trouble.append(f"no lasting cache: {store.temporary[folder]}")
+        found.trouble.append(f"no persistent cache: {store.temporary[folder]}")
     everything = kept(folder).values()
     files, size = sum(k.files for k in everything), sum(k.size for k in everything)
     return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}

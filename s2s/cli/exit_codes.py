@@ -11,11 +11,11 @@ INTERNAL = 5  # s2s itself failed
 INTERRUPTED = 130
 
 MEANING = {
-    OK: "all went well",
-    WRONG: "a check failed: `check` found a wrong gradient, `doctor` found trouble",
-    USAGE: "the command line is not understood, or a file, a function or arguments are missing",
+    OK: "success",
+    WRONG: "a check failed: `check` found a wrong gradient, `doctor` found a problem",
+    USAGE: "the command line is invalid, or a file, a function or arguments are missing",
     PROGRAM: "your own program raised an error",
-    REFUSED: "s2s refuses what was asked, and tells the line and what to write instead",
+    REFUSED: "s2s refuses the program; the message has the line and advice",
     INTERNAL: "s2s itself failed: please report it",
     INTERRUPTED: "interrupted",
 }

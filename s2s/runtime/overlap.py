@@ -8,7 +8,7 @@ import numpy as np
 
 
 def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """True if two arrays share memory; True if the exact test takes too long."""
+    """True if two arrays share memory, or if the exact test takes too long."""
     if not np.may_share_memory(a, b):
         return False
     try:

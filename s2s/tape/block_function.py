@@ -176,9 +176,9 @@ class Block:
             if isinstance(stmt, (ast.For, ast.While, ast.Try)):
                 span = self.source.span(stmt)
                 raise UnsupportedError(
-                    "a tape is asked in a loop inside its own block, which has run in part",
+                    "a gradient is requested in a loop of the tape's block, which has run in part",
                     span=span, source_line=self.source.line(span.line),
-                    advice="ask after the loop, or decorate the step with @s2s.function",
+                    advice="request it after the loop, or decorate the step with @s2s.function",
                 )  # fmt: skip
             if isinstance(stmt, ast.If):
                 inside = stmt.body if line <= (stmt.body[-1].end_lineno or 0) else stmt.orelse

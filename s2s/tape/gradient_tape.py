@@ -168,5 +168,5 @@ class GradientTape:
     def explain(self) -> str:
         """The reason why the last result contains None."""
         if self._last is None:
-            raise ValueError_("the tape has not been asked anything yet: call tape.gradient first")
+            raise ValueError_("the tape has computed no gradient yet: call tape.gradient first")
         return self._last.explain()

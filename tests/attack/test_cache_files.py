@@ -279,14 +279,14 @@ def test_a_user_without_a_home_and_an_installation_that_is_read_only(tmp_path, s
     """A user without an account, who owns neither the installation nor the directory of the
     program."""
     made, folder, said = child(tmp_path, by=stranger)
-    assert made == ALL and "without a lasting cache" in said
+    assert made == ALL and "without a persistent cache" in said
     assert folder.name.startswith("s2s-") and not folder.exists()  # removed at exit
 
 
 def test_no_place_at_all(tmp_path, stranger):
     before = "def none(**_): raise FileNotFoundError('no usable temporary directory')\n"
     made, folder, said = child(tmp_path, before + "tempfile.mkdtemp = none", by=stranger)
-    assert made == ALL and "without a lasting cache" in said
+    assert made == ALL and "without a persistent cache" in said
     assert folder == Path(os.devnull) / "s2s"
 
 
@@ -311,7 +311,7 @@ def test_files_that_cannot_grow(tmp_path):
     for size in sample([0, 2000], 1):
         home = tmp_path / str(size)
         made, folder, said = child(tmp_path, before.format(size), S2S_CACHE_DIR=str(home))
-        assert made == ALL and folder == home and "cannot keep what it compiled" in said
+        assert made == ALL and folder == home and "cannot cache compiled code" in said
         for path in home.iterdir():  # no partial files
             assert path.name == store.MARKER or store.fetch(path) is not None
 
@@ -356,7 +356,7 @@ def test_a_home_that_is_not_there(monkeypatch):
     for name in ("S2S_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     store.temporary_directory.cache_clear()
-    with pytest.warns(UserWarning, match="without a lasting cache"):
+    with pytest.warns(UserWarning, match="without a persistent cache"):
         folder = store.directory()
     assert folder in store.temporary and store.directory() == folder
 
@@ -367,7 +367,7 @@ def test_a_chosen_directory_below_a_file(tmp_path, monkeypatch):
     with pytest.raises(CacheError, match="it is not a directory"):
         store.directory()
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "file" / "below"))
-    with pytest.warns(UserWarning, match="without a lasting cache .*Not a directory"):
+    with pytest.warns(UserWarning, match="without a persistent cache .*Not a directory"):
         assert store.directory() in store.temporary
 
 

@@ -203,7 +203,7 @@ def shapes_that_do_not_fit() -> Any:
         (float_labels, TypeError, r"dtype float32; pass y_true.astype\(np.int64\)"),
         (rows_for_labels, ValueError, "for each class.* use CategoricalCrossentropy"),
         (labels_for_rows, ValueError, "numbers of classes use SparseCategorical"),
-        (too_many_labels, ValueError, r"y_true has shape \(12,\); .* asks for \(6,\)"),
+        (too_many_labels, ValueError, r"y_true has shape \(12,\); .* requires \(6,\)"),
         (negative_labels, ValueError, "a label is negative"),
         (shapes_that_do_not_fit, ValueError, r"\(6,\) and y_pred \(6, 2\); give both"),
     ],

@@ -20,5 +20,5 @@ def test_rounds_end_with_an_error_that_names_the_search():
     rounds = IterationLimit("specialise", limit=2)
     rounds.count()
     rounds.count()
-    with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 rounds"):
+    with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 iterations"):
         rounds.count()
