@@ -38,7 +38,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The calls that run the Python stub."""
+    """The arguments of calls that reach `Function._in_python`: those that no plan has answered."""
     calls: list[Any] = []
     general = functions.Function._in_python
 

@@ -108,7 +108,8 @@ def test_integers_count() -> None:
     ],
 )
 def test_only_the_largest_are_asked(amounts: list[dict], left: list[int]) -> None:
-    """Checked by evaluating each at sizes `WORTH`, and at size 1 for all but the first."""
+    """Guards are generated for dominating polynomials only.  `left` identifies each guard by its
+    value at sizes of `WORTH` or 1."""
     facts = Facts({"x.0": 1, "x.1": 1})
     _, guards = judged(amounts, facts)
     ones = {"x.0": WORTH, "x.1": WORTH if len(left) == 2 and left[0] == left[1] else 1}
