@@ -105,7 +105,7 @@ def nancumprod(a: Any, axis: Any = None) -> Any:
     return cumprod(_filled(a, 1), axis)
 
 
-@written("numpy.nanquantile", kinks="equal values count in the order they stand in")
+@written("numpy.nanquantile", kinks="equal values keep their order")
 def nanquantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -129,14 +129,14 @@ def _no_number(x: Any) -> Any:
     return np.mean(x[:0])
 
 
-@written("numpy.nanmedian", kinks="equal values count in the order they stand in")
+@written("numpy.nanmedian", kinks="equal values keep their order")
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     whole = x.dtype.kind in "biu"
     return nanquantile(x.astype(np.float64) if whole else x, 0.5, axis, keepdims=keepdims)
 
 
-@written("numpy.nanpercentile", kinks="equal values count in the order they stand in")
+@written("numpy.nanpercentile", kinks="equal values keep their order")
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:

@@ -50,7 +50,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> 
     return np.moveaxis(places.reshape(along.shape), -1, axis)
 
 
-@written("numpy.sort", kinks="equal values count in the order they stand in")
+@written("numpy.sort", kinks="equal values keep their order")
 def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     x = np.ravel(a) if axis is None else np.asarray(a)
     if x.ndim == 1:
@@ -65,7 +65,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any
 # A sorted array is a valid partition.
 
 
-@written("numpy.partition", kinks="equal values count in the order they stand in")
+@written("numpy.partition", kinks="equal values keep their order")
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
     return sort(a, axis)
 
@@ -105,7 +105,7 @@ def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
     return np.expand_dims(out, tuple(range(rank)) if axis is None else axis)
 
 
-@written("numpy.median", kinks="equal values count in the order they stand in")
+@written("numpy.median", kinks="equal values keep their order")
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = sort(front(a, axis), 0)
     if x.dtype.kind in "biu":  # the sum of two may overflow
@@ -119,7 +119,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return kept(out, np.ndim(a), axis, keepdims)
 
 
-@written("numpy.quantile", kinks="equal values count in the order they stand in")
+@written("numpy.quantile", kinks="equal values keep their order")
 def quantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -179,7 +179,7 @@ def _alpha(method: str) -> Any:
     unsupported(f"a quantile by the method {method}")
 
 
-@written("numpy.percentile", kinks="equal values count in the order they stand in")
+@written("numpy.percentile", kinks="equal values keep their order")
 def percentile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:

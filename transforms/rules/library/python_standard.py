@@ -12,7 +12,7 @@ import numpy as np
 from .declare_program import view_of, written
 
 
-@written("builtins.sorted", kinks="equal values count in the order they stand in")
+@written("builtins.sorted", kinks="equal values keep their order")
 def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     values = np.array(list(iterable))
     keys = values if key is None else np.array([key(v) for v in iterable])

@@ -19,7 +19,7 @@ def _firsts(x: Any) -> Any:
     return new
 
 
-@written("numpy.unique", kinks="equal values count in the order they stand in")
+@written("numpy.unique", kinks="equal values keep their order")
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:

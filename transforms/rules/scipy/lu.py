@@ -62,7 +62,7 @@ declare(
     pullback=_pullback,
     pushforward=_pushforward,
     stacks=False,
-    doc="the factors of a with its rows exchanged: l, whose diagonal is 1, below u",
+    doc="the LU factors of a with exchanged rows: l, of unit diagonal, below u",
 )
 declare(
     "lu_pivots",
@@ -84,7 +84,7 @@ declare(
     differentiable=(),
     dtype="int64",
     stacks=False,
-    doc="where each row comes from when all exchanges are done",
+    doc="the source row of each row after all exchanges",
 )
 
 

@@ -157,7 +157,7 @@ declare(
     text=call("np.linalg.det"),
     pullback=lambda b, g, out, args, attrs, wanted: {0: spread(g) * b.emit("cofactor", args[0])},
     pushforward=lambda b, dots, out, args, attrs: total(b.emit("cofactor", args[0]) * dots[0]),
-    doc="the determinant; its gradient exists where the matrix is singular, too",
+    doc="the determinant; its gradient exists for singular matrices, too",
 )
 
 
