@@ -582,7 +582,7 @@ def test_asked_in_branches_and_loops(run: Any) -> None:
         return tape.gradient(total, w)
 
     # In plain Python, a loop of the block has run in part at the query.
-    with pytest.raises(s2s.UnsupportedError, match="a loop inside its own block"):
+    with pytest.raises(s2s.UnsupportedError, match="in a loop of the tape's block"):
         in_a_loop()
     close(s2s.function(in_a_loop)(), 8 * v * 14)
 
