@@ -1,19 +1,19 @@
 # Every target makes the virtual environment it needs; Python >= 3.10 and make are enough.
 #   make demo     train a small network with a compiled gradient
 #   make test     lint, types and tests: what continuous integration runs
-#   make test-all     the long suites in full       make test-memory  linear algebra on a hostile heap
+#   make test-all     the long suites in full       make test-memory  with freed memory overwritten
 #   make test-pythons every supported Python that is installed
 #   make test-floor   the oldest supported version of Numba
 #   make attack   bad inputs, hostile files and generated programs: tests/attack in full
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
-#   make freeze   whether emitted and lowered texts are as they were (tests/freeze)
+#   make freeze   compare emitted and lowered texts with stored hashes (tests/freeze)
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
 #   make rules    rewrite docs/rules.md from the rules
 #   make docs     build the documentation into build/site
-#   make bench    s2s beside its peers: make ROWS=mlp,gmm bench   make ARGS=--quick bench
+#   make bench    compare s2s with its peers: make ROWS=mlp,gmm bench   make ARGS=--quick bench
 #   make accuracy the largest errors of elementary functions, into docs/accuracy.md
-#   make compile-times   of gradients, cold     make clean    forget .venv and build/
+#   make compile-times   of gradients, cold     make clean    remove .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
 
 PYTHON ?= python3
@@ -26,7 +26,7 @@ ARGS ?=
 RUN := $(VENV)/bin/python
 PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 
-# These run on a hostile heap: see test-memory.
+# These run on a heap that overwrites freed memory: see test-memory.
 MEMORY := $(addprefix tests/s2s/,kernels/test_linalg.py kernels/test_fft.py kernels/test_random.py \
   kernels/test_linalg_errors.py codegen/test_external_routines.py)
 
@@ -44,8 +44,8 @@ test-all: lint
 	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q
 	$(MAKE) test-memory
 
-# A heap that overwrites what is freed, reuses it at once and keeps nothing back: what is used after
-# it was freed is then always wrong.
+# A heap that overwrites freed memory and reuses it at once: a use after free then always gives a
+# wrong result.
 test-memory: $(VENV)/test.stamp
 	MALLOC_PERTURB_=85 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 PYTHONMALLOC=malloc \
 	  S2S_KEEP_MEMORY=0 $(RUN) -m pytest -n $(JOBS) -q $(MEMORY)

@@ -1,1 +1,1 @@
-"""Gradients and training steps of s2s beside those of its peers: `make bench`."""
+"""Benchmarks of gradients and training steps against other libraries: `make bench`."""

@@ -1,8 +1,8 @@
 """Measures all rows and writes docs/benchmarks.md: `make bench`, `make bench ROWS=mlp,gmm`.
 
 Each row is timed in a process of its own that holds all peers; time to the first gradient and
-memory are measured in fresh processes, cold (empty caches) and warm.  Results so far are kept in
-build/bench/, so that --report writes the page again without measuring.
+memory are measured in fresh processes, cold (empty caches) and warm.  Results are stored in
+build/bench/, so that --report rewrites the page without measuring.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "bench"
 # Peers started in processes of their own; --quick takes the first two.
 STARTED = (r.OURS, r.JAX, r.TORCH, r.TF_FUNCTION, r.NATIVE, r.NJIT)
-# So often starts are measured, as long as that takes no more seconds than this.
+# Number of repetitions of a start, and the seconds after which no more are begun.
 STARTS, BRIEF = 3, 20.0
 LIBRARIES = ("numpy", "numba", "scipy", "jax", "torch", "tensorflow", "tensorflow-cpu", "autograd")
 
@@ -50,8 +50,8 @@ def child(command: list[str], env: dict[str, str], seconds: float) -> dict[str, 
 
 
 def started(row: r.Row, peer: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The same process twice, first with empty caches; several times, of which the least counts,
-    unless that takes long."""
+    """Measures a cold start (empty caches) and a warm one, as the minimum of several repetitions
+    unless they take long."""
     tries: list[dict[str, Any]] = []
     begin = time.monotonic()
     while len(tries) < STARTS and (not tries or time.monotonic() - begin < BRIEF):
@@ -107,7 +107,7 @@ def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
             command += ["--budget", str(options.budget)]
             peers_timed = options.peers.split(",") if options.peers else list(row.makers)
             if options.quick and not options.peers:
-                # Its compilation takes longer than all else.
+                # Its compilation takes longer than all other measurements.
                 peers_timed = [p for p in peers_timed if p != r.TORCH_COMPILED]
             command += ["--only", ",".join(peers_timed)]
             found = {"start": {}, **child(command, env, options.timeout)}

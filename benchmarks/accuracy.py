@@ -1,8 +1,8 @@
 """The largest errors of the elementary functions of compiled code: `make accuracy`.
 
-Compares millions of results with those of a format that is eleven bits (for float64) or twenty-nine
-bits (for float32) longer, and writes the table in docs/accuracy.md.  Where NumPy has no longer
-format for a function, mpmath computes fewer of them.
+Compares millions of results with those of a format with eleven (for float64) or twenty-nine (for
+float32) more bits of precision, and writes the table in docs/accuracy.md. Where NumPy has no wider
+format for a function, mpmath computes a smaller number of reference values.
 """
 
 from __future__ import annotations

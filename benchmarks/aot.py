@@ -1,10 +1,9 @@
-"""The time of a training step that was compiled ahead of time, beside the same step compiled when
-it is called:
+"""Times a training step that is compiled ahead of time, and one compiled at its first call:
 
     python -m benchmarks.aot [--hidden 128] [--batch 32] [--inputs 784]
 
-The library is called as C would call it, from a loop in Python with all pointers at hand; the
-compiled step from Python, with our own products of matrices and with those of BLAS.
+The library is called through ctypes with precomputed pointers, the compiled step from Python, with
+the matrix products of s2s and with those of BLAS.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def make_step(hidden: int, optimizer: Any) -> Any:
 
 
 def best(call: Callable[[], Any], seconds: float = 2.0) -> float:
-    """Microseconds of a call: the least of many, each the mean of ten."""
+    """Microseconds per call: the minimum of many means of ten calls."""
     for _ in range(20):
         call()
     least, stop = float("inf"), time.perf_counter() + seconds
@@ -58,7 +57,7 @@ def best(call: Callable[[], Any], seconds: float = 2.0) -> float:
 
 
 def direct(module: Any, x: Any, y: Any) -> Callable[[], Any]:
-    """A call of the library itself."""
+    """A call of the library with precomputed pointers."""
     network = module.Step.load()
     function = module._step
     bytes_ = function.query(len(y))

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (50, 100, 200, 400)
 LAYERS = (1, 3, 6, 12)
-# How much dearer the later statements may be than the earlier ones: room for noise.
+# The largest accepted ratio of the cost of later statements to that of earlier ones; allows for
+# noise.
 TOLERANCE = 1.5
 
 SCALAR = (
@@ -114,8 +115,8 @@ print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]
 
 
 def measure(source: str, repeat: int) -> tuple[float, float]:
-    """Seconds of the first call, by the clock and of the processor, which other load disturbs
-    less; the best of `repeat` cold processes."""
+    """Wall-clock and CPU seconds of the first call; the best of `repeat` cold processes. CPU time
+    is less sensitive to other load."""
     times = []
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +133,7 @@ def measure(source: str, repeat: int) -> tuple[float, float]:
 
 
 def grows_linearly(sizes: tuple[int, ...], seconds: list[float]) -> bool:
-    """Whether the last doubling costs, per statement, no more than what came before."""
+    """True if the last doubling costs no more per statement than the previous ones."""
     early = (seconds[-2] - seconds[0]) / (sizes[-2] - sizes[0])
     late = (seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2])
     return late <= TOLERANCE * max(early, seconds[0] / sizes[0])

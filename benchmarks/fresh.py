@@ -3,8 +3,8 @@
     python -m benchmarks.fresh <row> <peer>
 
 Run with an empty cache it is the cold start, run again the warm one.  Prints one line of JSON:
-seconds of importing the library, seconds from there to the first result, megabytes of the process
-at its peak, and how much of that was taken after the library was loaded.
+seconds to import the library, seconds from there to the first result, the peak memory of the
+process in megabytes, and how much of it was allocated after the import.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ CALLS = 5
 
 
 def kilobytes(field: str) -> int:
-    """`VmRSS` is what the process holds now, `VmHWM` the most it has held; 0 where the system
-    does not tell."""
+    """`VmRSS` is the resident memory, `VmHWM` its peak; 0 where the system does not report them."""
     try:
         with open("/proc/self/status") as file:
             for line in file:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.harness <row> [--rounds 40] [--only s2s,JAX]
 
-Noise of the machine hits all peers alike, and the minimum of many repetitions leaves it out.
-Each peer's results are compared with the reference before any is timed.  Prints one line of JSON.
+Noise of the machine affects all peers alike, and the minimum of many repetitions excludes it. The
+results of each peer are compared with the reference before timing.  Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from typing import Any
 from . import row as r
 from . import rows, threads
 
-# A repetition is as many calls as fill this time, so that the clock's own cost is nothing.
+# A repetition consists of as many calls as fill this time, so that the cost of reading the clock is
+# negligible.
 CHUNK = 3e-3
-# Seconds that one peer may take for all its repetitions.
+# Time limit for all repetitions of one peer, in seconds.
 BUDGET = 8.0
 LEAST = 2
 
 
 class Clocked:
-    """One peer: how many calls make a repetition, and the repetitions' times per call."""
+    """The measurements of one peer: the number of calls per repetition, and the time per call of
+    each repetition."""
 
     def __init__(self, runner: r.Runner, budget: float) -> None:
         self.run, self.backend, self.budget = runner.run, runner.backend, budget
@@ -35,7 +37,7 @@ class Clocked:
         self.spent = 0.0
         self.calls = 1
         first = self.timed()
-        # The second call has no more to compile; the first may.
+        # Only the first call may compile.
         self.calls = max(1, int(CHUNK / min(first, self.timed())))
 
     def timed(self) -> float:
@@ -47,7 +49,8 @@ class Clocked:
             return (time.perf_counter() - start) / self.calls
 
     def repeat(self) -> None:
-        """Once more, unless it has had its time; the caches are filled by calls not counted."""
+        """Runs another repetition unless the time limit is reached; uncounted calls fill the caches
+        before."""
         if self.spent > self.budget and len(self.times) >= LEAST:
             return
         start = time.perf_counter()
@@ -59,8 +62,8 @@ class Clocked:
 
 
 def make(maker: r.Maker) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
-    """The runner, its results, and what to report of it: the seconds to the first results, or
-    why there are none."""
+    """Returns the runner, its results and its report: the seconds to the first result, or the
+    reason why there is none."""
     start = time.perf_counter()
     try:
         runner = maker()
@@ -77,7 +80,7 @@ def make(maker: r.Maker) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
 def measure(
     row: r.Row, rounds: int, budget: float, only: list[str] | None = None
 ) -> dict[str, Any]:
-    """For each peer `seconds` (the least), or `missing`, or `error`."""
+    """For each peer `seconds` (the minimum), `missing`, or `error`."""
     report: dict[str, Any] = {}
     runners: dict[str, r.Runner] = {}
     results: dict[str, list[Any]] = {}
@@ -127,7 +130,7 @@ def main() -> int:
     options = parser.parse_args()
     threads.restrict()
     row = rows.find(options.row)
-    # Set already where the suite starts this process.
+    # Already set if the suite started this process.
     os.environ.setdefault("JAX_ENABLE_X64", str(int(row.dtype == "float64")))
     only = options.only.split(",") if options.only else None
     found = measure(row, options.rounds, options.budget, only)

@@ -1,4 +1,4 @@
-"""What the measurements of a row say: ratios, and where they fall short of the targets."""
+"""Evaluates the measurements of a row: ratios, and the targets that they miss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOPS_TO_JAX_MEAN = 10.0
 CALLS = {"call-scalar": 1e-6, "call-12-arrays": 2e-6}
 # Seconds from import to the first step, cold and warm, of the row that has such a target.
 STARTS = {"mlp32-sgd": (1.0, 0.3)}
-# Memory of two processes is never quite the same.
+# Tolerance: the memory of two processes is never exactly equal.
 MEMORY_ROOM = 1.02
 
 
@@ -33,7 +33,7 @@ class Judged:
     shortfalls: list[str] = field(default_factory=list)
 
     def ratio(self, peer: str) -> float | None:
-        """How many times longer the peer takes than ours."""
+        """Time of the peer over time of s2s."""
         if peer in self.seconds and r.OURS in self.seconds:
             return self.seconds[peer] / self.seconds[r.OURS]
         return None
@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def to_hand(self) -> float | None:
-        """How many times longer ours takes than the hand-written adjoint."""
+        """Time of s2s over time of the hand-written adjoint."""
         found = self.ratio(r.HAND)
         return 1.0 / found if found else None
 
@@ -103,7 +103,7 @@ def shortfalls(judged: Judged) -> Iterable[str]:
 
 
 def counts_to_primal(judged: Judged) -> bool:
-    """One reverse sweep that is more than a call."""
+    """True for rows that consist of one reverse sweep and are not dominated by call overhead."""
     return judged.row.reverse and judged.row.group != "overhead"
 
 

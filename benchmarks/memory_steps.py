@@ -2,8 +2,8 @@
 
 python benchmarks/memory_steps.py [calls]
 
-Batches of 32 and, as a last one, of 4 and of 1 samples; the rate is set now and then.  Prints the
-resident memory as it goes, and how much it has grown since the first tenth.
+Batches have 32 samples, the last ones 4 and 1; the learning rate changes from time to time. Prints
+the resident memory during the run, and its growth since the first tenth.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def step(x: Any, y: Any) -> Any:
 
 
 def resident() -> float:
-    """In megabytes."""
+    """Resident memory in megabytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096 / 1e6
 
 
 def run(calls: int, show: bool = True) -> float:
-    """The growth in megabytes between the first tenth of the calls and the last."""
+    """Returns the growth of memory in megabytes between the first and the last tenth of the
+    calls."""
     x = np.linspace(-1.0, 1.0, 100, dtype=np.float32).reshape(-1, 1)
     y = 2.0 * x - 1.0
     batches = [

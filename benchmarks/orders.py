@@ -1,4 +1,4 @@
-"""How emitted code grows with the order of a derivative: statements at orders 1, 2 and 3.
+"""Growth of emitted code with the order of the derivative: statements at orders 1, 2 and 3.
 
     python benchmarks/orders.py
 
@@ -72,7 +72,8 @@ def statements(text: str) -> int:
 
 
 def directed(f: Any) -> Any:
-    """A number again, so that reverse mode can follow: the gradient times itself, kept still."""
+    """A scalar function for the next reverse mode: the gradient times itself, where the second
+    factor is a constant."""
 
     def squared(x: Any, *args: Any) -> Any:
         g = s2s.grad(f)(x, *args)

@@ -1,10 +1,10 @@
-"""What several threads gain on this machine:
+"""Speedup by several threads on this machine:
 
     python -m benchmarks.parallel [--seconds 2] [name …]
 
-Each gradient with `parallel=False`, as it is by itself, and with `parallel=True`, in turns, so that
-other work on the machine disturbs all alike; the least times, and the ratios to the first.
-Products of matrices run on one thread in all of them.
+Each gradient is timed with `parallel=False`, with the default, and with `parallel=True`,
+alternately, so that other load affects all alike. Prints the minimum times and the ratios to the
+first. Products of matrices run on one thread in all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How each library makes a callable of a program: its value and its gradient by some arguments.
+"""Builds for each library a callable that computes the value of a program and its gradient.
 
-`inputs` are the arguments by name; Python integers among them (counts of steps) are constants to
-the compilers.  `wrt` names the arguments to differentiate by.
+`inputs` are the arguments by name; Python integers among them (step counts) are compile-time
+constants. `wrt` names the arguments to differentiate with respect to.
 """
 
 # pyright: reportMissingImports=false
@@ -21,7 +21,7 @@ Program = Callable[..., Any]
 # A function that imports its library and returns the program written for it.
 Factory = Callable[[], Program]
 
-# What s2s compiles with, so that the hand-written code is compared on equal terms.
+# The Numba options that s2s uses, so that hand-written code is compiled under the same conditions.
 FAST: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"},
@@ -61,7 +61,7 @@ def gradient(
     autograd: Factory | None = None,
     by_hand: Factory | None = None,
 ) -> Row:
-    """The value and gradient of `program`, which is NumPy as its user writes it."""
+    """The value and gradient of `program`, ordinary NumPy code."""
     makers: dict[str, Maker] = {
         r.OURS: lambda: ours(program, wrt, inputs()),
         r.PRIMAL: lambda: primal(program, inputs()),
@@ -90,7 +90,8 @@ def computation(
     dtype: str = "float64",
     tolerance: float = 1e-8,
 ) -> Row:
-    """Other derivatives than gradients: each factory gives the whole function of the inputs."""
+    """For derivatives other than gradients: each factory returns the complete function of the
+    inputs."""
     makers: dict[str, Maker] = {}
     for peer, factory in factories.items():
         call = {r.JAX: jitted, r.TORCH: on_tensors}.get(peer, plain)

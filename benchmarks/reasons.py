@@ -1,4 +1,4 @@
-"""Why rows fall short, as far as it is known: by the beginning of their names."""
+"""Known reasons why rows miss their targets, by prefix of their names."""
 
 REASONS = {
     "mlp32": "two products of matrices are 97 % of the step, at 91 to 94 % of what the processor "

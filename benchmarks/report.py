@@ -1,4 +1,4 @@
-"""The page docs/benchmarks.md and its plot, from what was measured."""
+"""Writes docs/benchmarks.md and its plot from the measurements."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def shortfall_table(judged: list[j.Judged]) -> str:
 
 
 def reasons(short: list[j.Judged]) -> str:
-    """One line for each, as far as it is known."""
+    """One line for each row with a known reason."""
     found = {
         start: why for x in short for start, why in REASONS.items() if x.row.name.startswith(start)
     }
@@ -175,7 +175,7 @@ def duration(value: float | None) -> str:
 
 
 def plot(judged: list[j.Judged], path: Path) -> bool:
-    """One line per row, one mark per peer: how many times longer than ours it takes."""
+    """One line per row, one mark per peer: time of the peer over time of s2s."""
     try:
         import matplotlib
     except ImportError:

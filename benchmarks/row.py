@@ -1,7 +1,7 @@
-"""What is measured: a row is one computation, and for each peer a maker of the callable doing it.
+"""A row of the benchmarks: one computation, with a factory of the callable for each peer.
 
-A maker imports its library itself, so that a process loads only what it measures and a peer that
-is not installed is a dash in the table.
+A factory imports its library, so that a process loads only the libraries it measures, and a peer
+that is not installed is a dash in the table.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ AUTOGRAD = "autograd"
 NJIT, NATIVE = "njit", "native"  # ours on other back ends; OURS is the default, Numba's
 
 
-# Those ours is to be ahead of.  The hand-written adjoint is a limit, the primal a measure.
+# The competitors. The hand-written adjoint is a lower bound, the primal a unit of measure.
 RIVALS = (JAX, TORCH, TORCH_COMPILED, TF_EAGER, TF_FUNCTION, TF_XLA, AUTOGRAD)
-# The first of those present says what the right result is.
+# The first installed one of these is the reference for results.
 REFERENCES = (JAX, TORCH, AUTOGRAD, HAND, OURS)
 
 
 @dataclass
 class Runner:
-    """`run` computes once and waits for the result; `read` gives the arrays to be compared,
-    and is asked once, before anything is timed."""
+    """`run` computes once and waits for the result. `read` returns the arrays to be compared; it is
+    called once, before timing."""
 
     run: Callable[[], Any]
     read: Callable[[], list[np.ndarray]]
@@ -41,7 +41,7 @@ Maker = Callable[[], Runner]
 
 @contextmanager
 def on_backend(name: str) -> Iterator[None]:
-    """With another default back end of s2s."""
+    """Runs with another default back end of s2s."""
     if not name:
         yield
         return
@@ -74,10 +74,10 @@ class Row:
     dtype: str = "float64"
     # Largest distance from the reference, relative to its size, array by array.
     tolerance: float = 1e-8
-    # How many times faster than the best peer and than JAX this row is meant to be.
+    # Targets: speedup over the best peer, and over JAX.
     ahead_of_best: float = 1.0
     ahead_of_jax: float = 1.0
-    # Whether it is one reverse sweep, whose time is compared with the primal's.
+    # True for one reverse sweep, whose time is compared with that of the primal.
     reverse: bool = True
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ GROUPS = ("training", "loops", "second order", "overhead")
 
 
 def distance(found: list[np.ndarray], right: list[np.ndarray]) -> float:
-    """The largest of the relative distances of the arrays, by their norms."""
+    """The largest relative distance of two arrays, in their norms."""
     if len(found) != len(right):
         raise ValueError(f"{len(found)} results where the reference has {len(right)}")
     worst = 0.0
@@ -99,7 +99,7 @@ def distance(found: list[np.ndarray], right: list[np.ndarray]) -> float:
             raise ValueError(f"a result of shape {a.shape} where the reference has {b.shape}")
         size = float(np.linalg.norm(b))
         apart = float(np.linalg.norm(a - b))
-        # NaN must not pass for near.
+        # A NaN counts as infinitely far.
         relative = apart / size if size > 0.0 else apart
         worst = relative if not relative <= worst else worst
     return worst

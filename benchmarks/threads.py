@@ -1,4 +1,4 @@
-"""The same number of threads for all: set in the environment, before any library is loaded."""
+"""Sets the same number of threads for all libraries, in the environment, before any is loaded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ VARIABLES = (
 
 
 def environment(threads: int, dtype: str, caches: Path | None = None) -> dict[str, str]:
-    """Of a process that measures; `caches` is where compiled code is kept."""
+    """The environment of a measuring process; `caches` is the directory of compiled code."""
     made = {**os.environ, **{name: str(threads) for name in VARIABLES}}
-    # Installed libraries have their bytecode; ours, run from its sources, shall too.
+    # Installed libraries have bytecode caches, so s2s gets one, too, although it runs from its
+    # sources.
     made.pop("PYTHONDONTWRITEBYTECODE", None)
     made["S2S_BENCH_THREADS"] = str(threads)
     made["JAX_ENABLE_X64"] = "1" if dtype == "float64" else "0"
@@ -36,7 +37,7 @@ def environment(threads: int, dtype: str, caches: Path | None = None) -> dict[st
 
 
 def restrict() -> None:
-    """In the measuring process: as many cores as threads, which also sizes XLA's pool."""
+    """Restricts the measuring process to as many cores as threads; XLA sizes its pool by that."""
     threads = int(os.environ.get("S2S_BENCH_THREADS", "1"))
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))

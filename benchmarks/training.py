@@ -1,7 +1,7 @@
 """Whole training steps, with SGD and with Adam: loss, gradient, update, in each library.
 
-A model is given as its initial weights, in one order for all, one batch, and for each library the
-loss as a function of weights and batch; for s2s as the layers a user would write.
+A model is given by its initial weights (in one order for all libraries), one batch, and for each
+library the loss as a function of weights and batch; for s2s by its layers.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -19,11 +19,11 @@ from .row import Maker, Row, Runner
 
 RATES = {"sgd": 0.01, "adam": 0.001}
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
-# Steps whose losses, and the change of the weights by them, are compared.
+# Number of steps whose losses and weight changes are compared.
 COMPARED = 3
 
 Weights = list[np.ndarray]
-# Inputs and what they should give.
+# Inputs and targets.
 Batch = tuple[np.ndarray, np.ndarray]
 
 
@@ -71,7 +71,7 @@ def training(
 
 
 def stepping(run: Callable[[], Any], weights: Callable[[], Weights], initial: Weights) -> Runner:
-    """Compared are the losses of the first steps and what they did to the weights."""
+    """The losses of the first steps and the changes of the weights are compared."""
 
     def read() -> list[np.ndarray]:
         losses = [float(np.asarray(run())) for _ in range(COMPARED)]
@@ -170,7 +170,7 @@ def with_jax(factory: Any, kind: str, initial: Any, batch: Any) -> Runner:
     def run() -> Any:
         nonlocal weights, state
         weights, state, loss = compiled(weights, state, *given)
-        # One execution makes all results, so that the loss is ready when they all are.
+        # One execution computes all results, so waiting for the loss waits for all.
         return loss.block_until_ready()
 
     return stepping(run, lambda: [np.asarray(w) for w in weights], initial())
@@ -233,7 +233,7 @@ def with_tf(factory: Any, kind: str, initial: Any, batch: Any, how: str) -> Runn
     def step(*batch: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = loss_of(weights, *batch)
-        # A gathered table has its gradient by rows.
+        # The gradient of a gathered table is a list of rows.
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
         update(gradients)
         return loss

@@ -1,9 +1,9 @@
-"""A large batch in small pieces: gradients gathered over batches, then one step for all of them.
+"""Gradient accumulation: gradients are summed over micro-batches, followed by one optimizer step.
 
-When a batch does not fit in memory, its gradient is the sum of the gradients of its pieces.  Two
-compiled methods do that here: `gather` adds a piece's gradient to Variables, `step` hands the mean
-to two optimizers with rates of their own, a careful one for the first layers and a fast one for
-the last.  Every way to cut the batch must train the same network; the table at the end says so.
+The gradient of a batch that does not fit in memory is the sum of the gradients of its pieces. Here
+two compiled methods compute it: `gather` adds the gradient of a piece to Variables, `step` passes
+the mean to two optimizers, a slow one for the first layers and a fast one for the last. All ways to
+split the batch train the same network, as the table at the end shows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ loss_fn = s2s.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
 class Trainer:
-    """A model, its optimizers, and the gradients that wait for the next step."""
+    """A model, its optimizers, and the accumulated gradients."""
 
     def __init__(self, model, sample):
         self.model = model
@@ -48,7 +48,7 @@ class Trainer:
     def gather(self, x, y):
         weights = self.model.trainable_variables
         with s2s.GradientTape() as tape:
-            # the sum over the samples, not their mean: pieces of any size may then be added
+            # the sum over the samples, not their mean, so that pieces of any size can be added
             loss = loss_fn(y, self.model(x)) * len(y)
         for total, gradient in zip(self.gathered, tape.gradient(loss, weights)):
             total.assign_add(gradient)
@@ -67,7 +67,7 @@ class Trainer:
 
 
 def spirals(rng: np.random.Generator, count: int) -> tuple[Any, Any]:
-    """Points on three arms of a spiral, and the number of each point's arm."""
+    """Points on the three arms of a spiral, labelled by arm."""
     arm = rng.integers(0, 3, count)
     radius = rng.random(count)
     angle = 4.0 * radius + arm * (2 * np.pi / 3) + 0.1 * rng.standard_normal(count)
@@ -76,7 +76,7 @@ def spirals(rng: np.random.Generator, count: int) -> tuple[Any, Any]:
 
 
 def train(x: Any, y: Any, piece: int, steps: int, batch: int) -> tuple[float, Any]:
-    """The last loss and the weights, after `steps` batches that come in pieces of `piece`."""
+    """The last loss and the weights after `steps` batches, each in pieces of `piece` samples."""
     initializers.set_seed(0)
     trainer = Trainer(Classifier(3), x[:1])
     rng = np.random.default_rng(0)

@@ -1,9 +1,9 @@
-"""A network that learns to write: one character after another, from this project's own pages.
+"""A character-level language model, trained on the documentation of this project.
 
-An LSTM reads a piece of text and says, at each character, which one it expects next.  The loop
-over the characters is an ordinary `for` inside the layer; s2s compiles it, its adjoint, and the
-optimizer's update into one call.  Trained for a minute or two, the network spells words, closes
-its brackets, and knows what a heading looks like.
+An LSTM reads a piece of text and predicts, at each character, the next one. The loop over the
+characters is an ordinary `for` inside the layer; s2s compiles it, its adjoint, and the optimizer's
+update into one call. After a minute or two of training, the network produces words, matching
+brackets and headings.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ number_of = {character: number for number, character in enumerate(alphabet)}
 numbers = np.array([number_of[character] for character in text])
 
 
-# 2. Each character becomes a vector, the LSTM turns what it has read so far into a state, and a
-# dense layer turns each state into one score per character of the alphabet.
+# 2. An embedding maps each character to a vector, the LSTM computes a state from the characters so
+# far, and a dense layer maps each state to one score per character of the alphabet.
 class Writer(s2s.Model):
     def __init__(self, characters, width, units):
         super().__init__()
@@ -51,11 +51,11 @@ class Writer(s2s.Model):
 initializers.set_seed(0)
 model = Writer(len(alphabet), width=24, units=128)
 loss_fn = s2s.losses.SparseCategoricalCrossentropy(from_logits=True)
-# Gradients through many characters are sometimes huge: longer ones than 1 are shortened to that.
+# Gradients through many characters can be very large: their norm is clipped to 1.
 optimizer = s2s.optimizers.Adam(learning_rate=0.005, global_clipnorm=1.0)
 
 
-# 3. A step: pieces of text, and the same pieces one character further on.
+# 3. A step: pieces of text as inputs, and the same pieces shifted by one character as targets.
 @s2s.function
 def train_step(read, following):
     with s2s.GradientTape() as tape:
@@ -67,7 +67,7 @@ def train_step(read, following):
 
 @s2s.function
 def expected(read):
-    """The scores of what follows after each text."""
+    """The scores of the next character after each text."""
     return model(read)[:, -1]
 
 
@@ -92,8 +92,8 @@ def train(steps: int, batch: int = 32, length: int = 50) -> list[float]:
     return losses
 
 
-# 4. Writing: read the last characters, draw the next by its probability, read on.  A temperature
-# below 1 makes likely characters likelier.
+# 4. Sampling: read the last characters, draw the next one by its probability, repeat. A temperature
+# below 1 sharpens the distribution.
 def write(start: str, count: int, temperature: float, seed: int = 0, length: int = 50) -> str:
     rng = np.random.default_rng(seed)
     written = [number_of[character] for character in start]
@@ -105,7 +105,7 @@ def write(start: str, count: int, temperature: float, seed: int = 0, length: int
 
 
 def draw(losses: list[float], path: Path) -> None:
-    """What a character costs in bits, and how well those of one line were foreseen."""
+    """Plots the loss in bits per character, and the predicted probabilities along one line."""
     figure, (left, right) = plt.subplots(
         2, 1, figsize=(9, 5), layout="constrained", height_ratios=[2, 1]
     )

@@ -1,8 +1,8 @@
-"""Train a small convolutional network on handwritten digits, Keras's way, as one compiled step.
+"""Train a small convolutional network on digits, with the API of Keras, as one compiled step.
 
 Model, loss and optimizer are ordinary objects; `@s2s.function` turns the step around the tape
-into a single function: forward, adjoint, Adam.  What dropout leaves out is drawn inside it, by a
-generator that the layer owns.
+into a single function: forward, adjoint, Adam. The random numbers of dropout are drawn inside it,
+by a generator that the layer owns.
 """
 
 from __future__ import annotations

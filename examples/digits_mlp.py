@@ -1,7 +1,7 @@
 """Train a small network on handwritten digits with a compiled gradient: `make demo`.
 
-The loss is plain NumPy, with an ordinary loop over the samples.  s2s reads its source,
-writes the source of its gradient, and compiles that; nothing is recorded while it runs.
+The loss is plain NumPy, with an ordinary loop over the samples.  s2s reads its source, emits the
+source of its gradient, and compiles that; there is no tape at run time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Find out why training diverges: the line that made the NaN, and what a gradient depends on.
+"""Find out why training diverges: the line that produced the NaN, and what a gradient depends on.
 
-A classifier with a softmax written as in the textbook.  It trains until a score grows too large
-for `np.exp`, and from then on everything is NaN.
+A classifier with the textbook form of softmax. It trains until a score overflows `np.exp`; from
+then on all values are NaN.
 """
 
 from __future__ import annotations

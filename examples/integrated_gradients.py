@@ -1,9 +1,9 @@
-"""Which pixels made the network say 7?  Integrated gradients of a digits classifier.
+"""Integrated gradients of a digits classifier: which pixels caused its decision.
 
-The gradient of a probability by the image tells what would change it, not what made it: where the
-network is sure, the gradient is almost zero.  Integrated gradients walk from a blank image to the
-real one and add up the gradients on the way; the contributions of the pixels then sum to the whole
-difference of the probabilities.  (Sundararajan, Taly and Yan 2017.)
+The gradient of a probability with respect to the image is almost zero where the network is certain,
+so it does not explain the decision. Integrated gradients are summed along the path from a blank
+image to the real one; the contributions of the pixels then add up to the difference of the
+probabilities.  (Sundararajan, Taly and Yan 2017.)
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def train_step(images, labels):
     return loss
 
 
-# Images are not Variables, so the tape is told to watch them.  The whole way from `start` to
-# `image` is one batch: every row has a gradient of its own, since no row's result needs another's.
+# Images are not Variables, so they need `tape.watch`. The path from `start` to `image` is one
+# batch: since the rows are independent, each row gets its own gradient.
 @s2s.function
 def integrated_gradients(image, start, digit, steps):
     part = (np.arange(steps) + np.float32(0.5)) / np.float32(steps)
@@ -67,7 +67,7 @@ def train(x: Any, y: Any, epochs: int) -> None:
 
 
 def draw(images: Any, digits: Any, maps: list[tuple[Any, Any]], path: Path) -> None:
-    """A column per image: itself, its gradient, its integrated gradient; red speaks for."""
+    """One column per image: itself, its gradient, its integrated gradient; red is positive."""
     figure, axes = plt.subplots(3, len(images), figsize=(9, 3.2), layout="constrained")
     names = ("image", "gradient", "integrated")
     for column, image, digit, pair in zip(axes.T, images, digits, maps):
@@ -108,7 +108,7 @@ def main() -> None:
         total = np.sum(integrated_gradients(one, blank, digit, steps))
         print(f"integrated gradients, {steps:4d} steps       {total:.4f}")
 
-    # One image of each digit, and the reasons for what the network said.
+    # One image of each digit, with the attributions of its prediction.
     rows = [int(np.flatnonzero(y == digit)[0]) for digit in range(10)]
     maps = [
         (plain_gradient(x[k], said[k]), integrated_gradients(x[k], blank, said[k], 200))

@@ -1,8 +1,8 @@
-"""A line through noisy points, by a training loop of one's own.
+"""Linear regression with a custom training loop.
 
-The model, the loss, the optimizer and the tape are the familiar ones of Keras.  What is different
-is the decorator: `@s2s.function` reads the step and everything it calls, writes the step's
-gradient and update as code, and compiles all of it into one call.
+The model, the loss, the optimizer and the tape have the API of Keras. The difference is the
+decorator: `@s2s.function` reads the step and everything it calls, emits its gradient and update as
+code, and compiles all of it into one call.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ loss_fn = s2s.losses.MeanSquaredError()
 optimizer = s2s.optimizers.SGD(learning_rate=0.1)
 
 
-# 2. One step: what happens in the block is what the tape can differentiate.  The first call
-# compiles; a last batch of fewer samples, or another learning rate, compiles nothing again.
+# 2. One step: the tape differentiates the computations of its block. The first call compiles; a
+# smaller last batch, or another learning rate, does not compile again.
 @s2s.function
 def train_step(x, y):
     with s2s.GradientTape() as tape:
@@ -49,7 +49,7 @@ def train_step(x, y):
     return loss
 
 
-# 3. The loop stays in Python, where epochs, reports and stopping are easiest to change.
+# 3. The loop over epochs stays in Python.
 def train(x: Any, y: Any, epochs: int, batch: int = 32) -> list[float]:
     samples = s2s.data.Dataset.from_tensor_slices((x, y))
     samples = samples.shuffle(buffer_size=1024, seed=0).batch(batch)

@@ -1,9 +1,9 @@
-"""Learn to learn: MAML on sinusoids, with a gradient step inside the loss.
+"""Meta-learning: MAML on sinusoids, with a gradient step inside the loss.
 
-Each task is a sine wave of its own amplitude and phase.  The weights are trained so that one
-step of gradient descent on ten points of a new wave fits it: the derivative goes through that
-step, as a derivative inside a function that is differentiated.  (Finn, Abbeel and Levine 2017,
-section 5.1; a smaller network.)
+Each task is a sine wave with its own amplitude and phase. The weights are trained so that one step
+of gradient descent on ten points of a new wave fits it. The outer gradient differentiates
+through that step.
+(Finn, Abbeel and Levine 2017, section 5.1; a smaller network.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import s2s
 
-RATE = 0.05  # of the step inside
+RATE = 0.05  # of the inner step
 
 
 def network(w, x):

@@ -1,10 +1,10 @@
-"""A neural ODE: a network that learns how a system moves, by way of an adaptive solver.
+"""A neural ODE: a network learns the vector field of a system, trained through an adaptive solver.
 
-Given are points along a spiral and their times.  A network says how fast a point moves at each
-place; a Runge-Kutta method follows it from point to point, in steps as long as its estimate of
-the error allows.  How many steps that takes, and which of them are tried again with a shorter
-step, is known only at run time: the solver is a `while` with an `if` in it, and s2s runs it
-backwards.  (Chen, Rubanova, Bettencourt and Duvenaud 2018.)
+The data are points along a spiral and their times. A network gives the velocity at each position; a
+Runge-Kutta method integrates it with steps whose length is controlled by an error estimate. The
+number of steps, and which of them are rejected and repeated with a shorter step, is known only at
+run time: the solver is a `while` with an `if` in it, which s2s differentiates in reverse mode.
+(Chen, Rubanova, Bettencourt and Duvenaud 2018.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 
-# 1. How fast a point moves: a network of its place.
+# 1. The vector field: a network of the position.
 class Field(s2s.Model):
     def __init__(self, hidden):
         super().__init__(dtype="float64")
@@ -36,10 +36,10 @@ class Field(s2s.Model):
         return self.velocity(self.hidden(y**3))
 
 
-# 2. The method of Bogacki and Shampine: a step of third order, and one of second order for
-# comparison.  Where they differ by more than the tolerance, the step is tried again, shorter.
+# 2. The Bogacki-Shampine method: a third-order step with an embedded second-order one. If they
+# differ by more than the tolerance, the step is repeated with a shorter length.
 def solve(field, y, duration, tolerance):
-    """Where `y` is after some time, and how many steps were taken and refused."""
+    """The state `y` after some time, and the numbers of accepted and rejected steps."""
     t, h = 0.0, duration
     taken = refused = 0
     k1 = field(y)
@@ -56,7 +56,7 @@ def solve(field, y, duration, tolerance):
             taken += 1
         else:
             refused += 1
-        # How long steps are is no part of the solution: it counts as a constant.
+        # The step length is treated as a constant by the derivative.
         error = s2s.stop_gradient(error)
         h *= min(5.0, max(0.2, 0.9 / max(error, 1e-9) ** (1 / 3)))
     return y, taken, refused
@@ -67,7 +67,7 @@ field = Field(hidden=40)
 optimizer = s2s.optimizers.Adam(learning_rate=0.01)
 
 
-# 3. A step of training: from each of some points to the next few, one solution after another.
+# 3. A training step: from some points, integrate to each of the next few.
 @s2s.function
 def train_step(starts, following, gap, tolerance):
     taken = refused = 0
@@ -84,7 +84,7 @@ def train_step(starts, following, gap, tolerance):
 
 
 def truth(y: Any) -> Any:
-    """What the network is to find out."""
+    """The true vector field."""
     return y**3 @ np.array([[-0.1, 2.0], [-2.0, -0.1]])
 
 
@@ -115,7 +115,7 @@ def train(data: Any, gap: float, steps: int, ahead: int = 10, batch: int = 32) -
 
 
 def draw(data: Any, found: Any, rows: list[Any], path: Path) -> None:
-    """The spiral and the field that was learned, and what training took."""
+    """Plots the spiral, the learned field and the loss."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
     grid = np.linspace(-1.7, 1.7, 20)
     places = np.stack(np.meshgrid(grid, grid), axis=-1)

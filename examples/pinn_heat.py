@@ -1,7 +1,7 @@
 """A physics-informed network for the heat equation u_t = u_xx / pi^2.
 
-The residual needs the network's derivatives by time and twice by place; training needs the
-gradient of all that by the weights.  Both are compiled into one function.
+The residual contains derivatives of the network with respect to time and position; training needs
+its gradient with respect to the weights. Both are compiled into one function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import s2s
 
 
 def u(x, t, w):
-    """0 at both ends and the first sine wave at the start, whatever the weights are."""
+    """The network, transformed to satisfy boundary and initial conditions for any weights."""
     h = np.tanh(x * w["x"] + t * w["t"] + w["b"])
     h = np.tanh(h @ w["h"] + w["c"])
     inner = h @ w["o"]

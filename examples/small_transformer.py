@@ -1,9 +1,9 @@
 """A small transformer that learns to add.
 
-It reads `427+385=` one symbol at a time and goes on with the sum, last digit first, as one adds
-on paper: 2, then 1, then 8, then 0.  Nothing tells it what digits mean, that one digit below
-another belongs together, or that a ten is carried: attention finds out where to look.
-(Vaswani et al. 2017, with the normalisation before each part.)
+It reads `427+385=` as a sequence of symbols and continues with the sum, least significant
+digit first: 2, then 1, then 8, then 0. The alignment of digits and the carries are learned by
+attention.
+(Vaswani et al. 2017, with the normalisation before each sublayer.)
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ DIGITS = 3
 SYMBOLS = "0123456789+="
 
 
-# 1. A block: every place looks at places before it, then thinks by itself.  What either part
-# finds is added to what was there.
+# 1. A block: causal self-attention, then a position-wise network.
+# Each has a residual connection.
 class Block(s2s.Layer):
     def __init__(self, width, heads):
         super().__init__()
@@ -44,8 +44,8 @@ class Block(s2s.Layer):
         return x + self.conclude(self.think(self.before_thinking(x)))
 
 
-# 2. The model: a vector for each symbol and one for each place, the blocks, and for each place the
-# scores of the symbol that comes next.
+# 2. The model: embeddings of symbols and positions, the blocks, and for each position the scores of
+# the next symbol.
 class Transformer(s2s.Model):
     def __init__(self, symbols, places, width, heads, blocks):
         super().__init__()
@@ -65,8 +65,8 @@ class Transformer(s2s.Model):
 loss_fn = s2s.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-# 3. A step.  All places of a problem are predicted at once, since none of them sees what comes
-# after it; only those of the sum count.
+# 3. A step. The causal mask allows all positions to be predicted at once; only those of the sum
+# count in the loss.
 @s2s.function
 def train_step(model, optimizer, text, following):
     with s2s.GradientTape() as tape:
@@ -83,14 +83,14 @@ def next_symbol(model, text):
 
 
 def answer(model: Transformer, text: Any) -> Any:
-    """The problems with the model's own answers, one digit after another."""
+    """Completes the problems with the model's answers, one digit after another."""
     for _ in range(DIGITS + 1):
         text = np.concatenate([text, np.asarray(next_symbol(model, text))[:, None]], axis=1)
     return text
 
 
 def problems(rng: np.random.Generator, count: int) -> Any:
-    """Rows such as 4 2 7 + 3 8 5 = 2 1 8 0, as numbers of symbols."""
+    """Rows such as 4 2 7 + 3 8 5 = 2 1 8 0, as symbol indices."""
 
     def digits(n: Any, how_many: int) -> Any:
         return n[:, None] // 10 ** np.arange(how_many) % 10
@@ -102,7 +102,7 @@ def problems(rng: np.random.Generator, count: int) -> Any:
 
 
 def right(model: Transformer, rng: np.random.Generator, count: int) -> Any:
-    """Which digits of the answers to some new problems are right."""
+    """A mask of the correct digits of the answers to some new problems."""
     test = problems(rng, count)
     return (answer(model, test[:, : -DIGITS - 1]) == test)[:, -DIGITS - 1 :]
 
@@ -128,7 +128,7 @@ def train(model: Transformer, steps: int, batch: int = 64) -> tuple[list[float],
 
 
 def draw(losses: list[float], shares: list[Any], path: Path) -> None:
-    """The loss, and when each digit was understood: units first need no carry."""
+    """Plots the loss, and the accuracy of each digit over time."""
     figure, (left, middle) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     left.semilogy(losses, linewidth=0.8)
     left.set(xlabel="step", ylabel="loss")

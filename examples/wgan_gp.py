@@ -1,9 +1,9 @@
-"""Two networks against each other: a Wasserstein GAN with gradient penalty, on eight clusters.
+"""A Wasserstein GAN with gradient penalty, on eight clusters.
 
-The critic learns to give real points high scores and made ones low scores, as steep as it can but
-no steeper than one; the generator learns to make points that score high.  "No steeper than one"
-is a term of the critic's loss that holds the gradient of the critic by its input, so the critic's
-training differentiates a gradient.  (Gulrajani, Ahmed, Arjovsky, Dumoulin and Courville 2017.)
+The critic learns high scores for real points and low scores for generated ones, with a slope of at
+most one; the generator learns to produce points with high scores. The bound is a term of the
+critic's loss with the gradient of the critic by its input, so its training differentiates a
+gradient.  (Gulrajani, Ahmed, Arjovsky, Dumoulin and Courville 2017.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 
 class Network(s2s.Model):
-    """Hidden layers that bend, and a last one that does not."""
+    """Hidden layers with an activation, and a linear output layer."""
 
     def __init__(self, hidden, outputs):
         super().__init__()
@@ -40,7 +40,7 @@ class Network(s2s.Model):
 initializers.set_seed(0)
 generator = Network([64, 64], outputs=2)
 critic = Network([64, 64], outputs=1)
-# Momentum hurts where the loss moves with the opponent, hence beta_1 = 0.
+# beta_1 = 0: momentum is harmful, because the loss of one network changes with the other.
 generator_optimizer = s2s.optimizers.Adam(learning_rate=1e-3, beta_1=0.0, beta_2=0.9)
 critic_optimizer = s2s.optimizers.Adam(learning_rate=1e-3, beta_1=0.0, beta_2=0.9)
 
@@ -50,8 +50,8 @@ def critic_step(real, noise, part, weight):
     made = generator(noise)
     between = made + part * (real - made)
     with s2s.GradientTape() as tape:
-        # The slope of the critic at points between real and made ones: a gradient, taken inside
-        # the block that is itself differentiated.
+        # The slope of the critic at points between real and generated ones: a gradient inside the
+        # block that is itself differentiated.
         with s2s.GradientTape() as inner:
             inner.watch(between)
             scores = critic(between)
@@ -81,15 +81,15 @@ def clusters(rng: np.random.Generator, count: int) -> Any:
 
 
 def apart(a: Any, b: Any) -> float:
-    """The Wasserstein distance of two clouds, seen from 64 sides and averaged: along a line it is
-    the mean distance of the points in order."""
+    """The sliced Wasserstein distance of two point clouds: the mean over 64 projections. On a line,
+    the distance is the mean distance of the sorted points."""
     angles = np.arange(64) * (np.pi / 64)
     sides = np.stack([np.cos(angles), np.sin(angles)])
     return float(np.mean(np.abs(np.sort(a @ sides, axis=0) - np.sort(b @ sides, axis=0))))
 
 
 def train(rounds: int, batch: int = 256, critic_rounds: int = 5) -> list[tuple[int, float, Any]]:
-    """Pictures of the training: round, distance from the data, points made."""
+    """Returns snapshots of the training: iteration, distance from the data, generated points."""
     rng = np.random.default_rng(0)
     data, noise = clusters(rng, 2000), rng.standard_normal((2000, 2), np.float32)
     pictures = []
@@ -108,7 +108,7 @@ def train(rounds: int, batch: int = 256, critic_rounds: int = 5) -> list[tuple[i
 
 
 def draw(pictures: list[tuple[int, float, Any]], path: Path) -> None:
-    """The points made in the course of training over the data, with the critic's scores last."""
+    """Plots the generated points during training, and the critic's scores at the end."""
     data = clusters(np.random.default_rng(1), 2000)
     size = (3 * len(pictures), 3.3)
     figure, axes = plt.subplots(1, len(pictures), figsize=size, layout="constrained")

@@ -3,6 +3,11 @@
 The derivative of a function is readable source, and compiled code.  The decorator `@s2s.grad`
 turns a function into its gradient; `s2s.value_and_grad` computes both; `s2s.function` compiles
 without differentiating.
+
+Start reading with `api/functions.py` (the objects that users call), then `dispatch/`, `call/` and
+`backends/`.  `transforms/` is the compiler; docs/design/architecture.md describes both.  This file
+imports what a gradient needs and loads all other public names on first access; it may import every
+folder but `tf`, `cli` and `backends.native`.
 """
 
 from __future__ import annotations

@@ -460,7 +460,7 @@ def _complex_step(at: Callable[[complex], Any]) -> float | None:
 
 
 def _is_kink(at: Callable[[float], Any], h: float, here: float) -> bool:
-    """Whether the one-sided slopes differ, and their difference does not shrink with the step."""
+    """True if the one-sided slopes differ, and their difference does not shrink with the step."""
 
     def jump(h: float) -> float:
         return abs((float(at(h)) - here) - (here - float(at(-h)))) / h

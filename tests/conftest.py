@@ -1,4 +1,4 @@
-"""What all tests share: options, a private cache, reproducible random numbers."""
+"""Fixtures of all tests: options, a private cache, reproducible random numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Takes samples of the families in `tests/scale.py`, unless tests are chosen by name."""
+    """Sample the families in `tests/scale.py`, unless tests are selected by name."""
     if config.option.keyword or any("::" in argument for argument in config.args):
         return
     chosen = scale.sampled([item.nodeid for item in items])
@@ -59,9 +59,8 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled code of a test run is neither taken from the user's cache nor left in it.  The
-    processes of a parallel run share one: what Numba compiles for all programs, such as the
-    Fourier transforms, takes seconds."""
+    """A test run does not use the user's cache.  The processes of a parallel run share one, because
+    code that Numba compiles for all programs, such as the Fourier transforms, takes seconds."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
@@ -86,7 +85,8 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(autouse=True)
 def same_draws(request: pytest.FixtureRequest) -> None:
-    """What a test draws from its module's generator does not depend on the tests before it."""
+    """Reset the random generator of a test's module, so that its draws do not depend on earlier
+    tests."""
     drawn = getattr(request.module, "RNG", None)
     if isinstance(drawn, np.random.Generator):
         drawn.bit_generator.state = np.random.default_rng(1).bit_generator.state

@@ -1,4 +1,4 @@
-"""Judges one program: value, gradients, what happens to the arguments, and repetition."""
+"""Checks one program: value, gradients, the arguments afterwards, and a repeated call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.corpus import Case
 
 @functools.cache
 def expected_gradients(name: str, n: int) -> tuple[Any, ...]:
-    """By finite differences on the plain function, in float64."""
+    """The gradients by finite differences of the plain function, in float64."""
     from tests.corpus import CASES
 
     case = CASES[name]
@@ -46,8 +46,8 @@ def judge(
     arrange: Callable[[Any], Any] = lambda tree: tree,
     label: str = "",
 ) -> None:
-    """Runs `f`, the transformed function, and compares it with the plain one.  `arrange`
-    lays the arguments out in memory."""
+    """Run `f`, the transformed function, and compare it with the plain one.  `arrange` determines
+    the memory layout of the arguments."""
     label = f"{case.name}, n={n}, {np.dtype(dtype).name}, {label}".rstrip(", ")
     rtol = 1e-9 if dtype is np.float64 else case.rtol32
 
@@ -84,7 +84,7 @@ def judge(
 
 
 def _same_dtypes(case: Case, gradients: Any, dtype: Any, n: int, label: str) -> None:
-    """A gradient has its source's dtype."""
+    """Check that each gradient has the dtype of its argument."""
     sources = oracle.bound(case.function, *case.arguments(n, dtype))
     for name, gradient in zip(case.wrt, gradients):
         for source, leaf in zip(oracle.leaves(sources[name]), oracle.leaves(gradient)):

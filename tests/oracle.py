@@ -1,6 +1,6 @@
-"""Independent judges of a gradient: finite differences, complex step and JAX.
+"""Independent oracles of gradients: finite differences, complex step and JAX.
 
-All of them run the user's plain Python function; none knows anything of the compiler.
+All of them run the user's plain Python function and are independent of the compiler.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_float(leaf: Any) -> bool:
 
 
 def copy_tree(tree: Any) -> Any:
-    """A deep copy of the arrays that keeps which of them are one object, and layout."""
+    """A deep copy of the arrays that preserves aliasing and memory layout."""
     copies: dict[int, np.ndarray] = {}
 
     def copy(leaf: Any) -> Any:
@@ -93,7 +93,7 @@ def bound(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 
 def call(f: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Calls `f` with arguments by name, whatever their kind."""
+    """Call `f` with arguments by name, positional-only ones included."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for name, parameter in inspect.signature(f).parameters.items():
@@ -119,8 +119,8 @@ def finite_differences(
     step: float = 3e-4,
     value: Callable[[Any], Any] = lambda out: out,
 ) -> tuple[Any, ...]:
-    """One gradient per `wrt`, in float64, by the five-point central formula; its error is of
-    fourth order in `step`.  `value` picks the scalar out of the result of `f`."""
+    """One gradient per `wrt`, in float64, by the five-point central formula, whose error is of
+    fourth order in `step`. `value` extracts the scalar from the result of `f`."""
     names = list(inspect.signature(f).parameters)
     chosen = [names[w] if isinstance(w, int) else w for w in wrt]
     base = in_float64(bound(f, args, kwargs or {}))
@@ -157,7 +157,7 @@ def _five_points(at: Callable[[float], float], leaf: Any, j: int, step: float) -
 
 
 def _moved(tree: Any, k: int, j: int, by: Any) -> Any:
-    """A copy of `tree` with element j of leaf k moved."""
+    """A copy of `tree` with element j of leaf k perturbed."""
     position = iter(range(10**9))
 
     def move(leaf: Any) -> Any:
@@ -212,7 +212,7 @@ def complex_step(
 
 
 def with_jax_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The same code with `np` meaning jax.numpy, in it and in the helpers it calls."""
+    """The same function with `np` bound to jax.numpy, in it and in the helpers it calls."""
     import jax
     import jax.numpy as jnp
 
@@ -281,7 +281,7 @@ def jax_gradient(
     base = in_float64(bound(f, args, kwargs))
 
     def loss(chosen: list[Any]) -> Any:
-        # jax knows the standard containers; dataclasses travel as their leaves
+        # JAX flattens the standard containers; dataclasses are passed as their leaves
         arguments = dict(base)
         for name, flat in zip(wrt, chosen):
             position = iter(flat)
@@ -303,7 +303,7 @@ def jax_gradient(
 
 
 def assert_close(actual: Any, expected: Any, rtol: float, what: str, dtypes: bool = False) -> None:
-    """Equal containers, shapes and (within `rtol` of the largest entry) numbers."""
+    """Assert equal containers, shapes and, within `rtol` of the largest entry, values."""
     got, want = leaves(actual), leaves(expected)
     shape_of = lambda tree: map_tree(lambda _: None, tree)  # noqa: E731
     assert shape_of(actual) == shape_of(expected), (

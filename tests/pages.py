@@ -1,4 +1,4 @@
-"""The pages of the documentation, and what stands in them: fenced blocks, tables of equivalents."""
+"""The pages of the documentation, their fenced blocks and their tables of equivalents."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def fenced(page: str) -> list[Fenced]:
 
 
 def functions(page: str) -> str:
-    """The block of a page that makes what its tables speak about."""
+    """The block of a page that defines the names used in its tables."""
     return next(b.text for b in fenced(page) if b.text.startswith("# functions.py\n"))
 
 
 def rows(page: str) -> list[tuple[str, str]]:
-    """The rows of the tables whose second column is headed "here"; after a comma comes prose."""
+    """The rows of the tables whose second column is headed "here".  In a cell, prose follows a
+    comma."""
     found = []
     for table in TABLE.findall(page):
         for line in table.splitlines():

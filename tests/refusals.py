@@ -1,6 +1,6 @@
-"""Programs that are refused, or fail as Python would; each says what the user must be told.
+"""Programs that are refused, or fail as in Python, with the expected messages.
 
-`# @ text` marks the line at fault, and what stands at the caret.  A new case is one function.
+`# @ text` marks the faulty line and the text at the caret.  A new case is one function.
 """
 
 # ruff: noqa: F821, F841, B007, B018, C416, PLW0602, PLW0603, E731
@@ -52,7 +52,7 @@ def refused(
     name: str = "",
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`says` and `advice` are texts that the message and the advice must contain."""
+    """`says` and `advice` are substrings of the expected message and advice."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
@@ -1003,7 +1003,7 @@ def rows_in_a_list_written(m):
 
 
 def marker(text: str) -> tuple[int, str] | None:
-    """The line (from 0) and the caret's text that a function's source asks for."""
+    """The line (from 0) and the caret text that the marker in a function's source requires."""
     for number, line in enumerate(text.splitlines()):
         found = re.search(r"# ?@ (.*)$", line)
         if found:

@@ -1,4 +1,4 @@
-"""The size of long suites: a seeded sample by default, everything with `S2S_TEST_ALL=1`.
+"""Sample sizes of long suites: a seeded sample by default, all cases with `S2S_TEST_ALL=1`.
 
 `make test` runs the samples, `make test-all` and `make attack` everything.
 """
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 ALL = os.environ.get("S2S_TEST_ALL", "") not in ("", "0")
 
-# Families of parametrised tests, and how many of each run by default.
+# Families of parametrised tests, and the number of each that runs by default.
 FAMILIES = {
     "tests/attack/test_aot_workspace.py::test_workspaces_and_errors_seen_from_c": 3,
     "tests/attack/test_signals.py::test_ctrl_c_ends_a_compilation_and_the_next_one_is_right": 2,
@@ -48,7 +48,7 @@ FAMILIES = {
 
 
 def sampled(names: Sequence[str]) -> set[str]:
-    """Of the names of tests those that run."""
+    """The names of the tests that run."""
     families: dict[str, list[str]] = {}
     for name in names:
         families.setdefault(name.partition("[")[0], []).append(name)
@@ -57,7 +57,7 @@ def sampled(names: Sequence[str]) -> set[str]:
 
 
 def sample(cases: Sequence[T], n: int, seed: int = 0) -> list[T]:
-    """The same `n` of the cases in each run, in their order; all of them under `S2S_TEST_ALL`."""
+    """A fixed sample of `n` cases, in order; all cases with `S2S_TEST_ALL`."""
     if ALL or len(cases) <= n:
         return list(cases)
     chosen = sorted(random.Random(seed).sample(range(len(cases)), n))
@@ -65,5 +65,5 @@ def sample(cases: Sequence[T], n: int, seed: int = 0) -> list[T]:
 
 
 def count(sampled: int, full: int) -> int:
-    """How many cases a generator makes."""
+    """The number of cases that a generator yields."""
     return full if ALL else sampled

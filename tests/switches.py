@@ -1,8 +1,8 @@
-"""Optimisations that can be switched off, to see that they change nothing but the speed.
+"""Optimisations that can be switched off, to test that they do not change results.
 
 `pytest --without all tests/test_corpus.py` runs tests without any of them, `--without
-scatter_to_gather,hoist_fills` without some; `--threads-everywhere` runs every loop on threads that
-may be, however short.
+scatter_to_gather,hoist_fills` without some; `--threads-everywhere` parallelises every loop for
+which that is legal, however short.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-# What stands in for an optimisation that is switched off.
+# Replacements of optimisations that are switched off.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
     "reuse_powers": ("pipeline.reuse_powers", lambda module: module),
@@ -108,7 +108,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "shorten_minmax_recurrence": ("lower.lower.shorten_minmax_recurrence", lambda body: None),
 }
 
-# With these values every loop that may be shared out is, however short.
+# With these values every parallelisable loop is parallelised, however short.
 EVERY_LOOP: dict[str, int] = {
     "lower.analysis.parallel_profit.MIN_PARALLEL_WORK": 1,
     "lower.analysis.parallel_profit.MIN_PARALLEL_WORK_WITH_GEMM": 1,
@@ -120,7 +120,7 @@ EVERY_LOOP: dict[str, int] = {
 
 @contextmanager
 def threads_everywhere() -> Iterator[None]:
-    """Loops run on threads by themselves wherever they may, on a machine with one core as well."""
+    """Parallelise loops by default wherever that is legal, also on a machine with one core."""
     with ExitStack() as stack:
         for path, value in EVERY_LOOP.items():
             stack.enter_context(mock.patch(f"s2s.transforms.{path}", value))

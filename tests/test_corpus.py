@@ -32,7 +32,7 @@ def one_per_case(label: str, only: Any = lambda case: True) -> list[Any]:
 
 
 def check(case: Case, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both backends run what was compiled once."""
+    """Compile once, run on both interpreted backends."""
     f = transform(case, None)
     for n in case.trips:
         for backend in BACKENDS:
@@ -51,7 +51,7 @@ def test_single_precision(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_compiled(case: Case, backend: str) -> None:
-    """Twice: by the general path, and by the call that is then written out."""
+    """Call twice: the first call takes the general path, the second one the call stub."""
     f = transform(case, backend)
     single = [] if f"{case.name}[compiled float32]" in KNOWN else [np.float32]
     for dtype in (np.float64, *single):
@@ -81,7 +81,7 @@ def takes_arrays(case: Case) -> bool:
 
 @pytest.mark.parametrize("case", one_per_case("layout", only=takes_arrays))
 def test_layouts(case: Case) -> None:
-    """Strided, backwards and (unless written) read-only arguments give the same."""
+    """Strided, reversed and (unless written) read-only arguments give equal results."""
     n = case.trips[-1]
     written = _writes_arguments(case, n)
 
@@ -122,7 +122,7 @@ def test_against_jax(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values()])
 def test_case_is_sound(case: Case) -> None:
-    """The case itself: it runs, always the same, away from kinks."""
+    """The case itself is valid: it runs, is deterministic and stays away from kinks."""
     for n in case.trips:
         with contextlib.redirect_stdout(io.StringIO()):
             first, second = (case.arguments(n, np.float64) for _ in range(2))

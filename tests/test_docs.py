@@ -1,17 +1,17 @@
-"""The documentation is true: every block runs, and what it shows is what it prints.
+"""Every block of the documentation runs, and prints the output that the page shows.
 
 In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
 
     ```python             runs, together with the other blocks of its page, in order
-    ```python raises      runs, and ends in an error, which counts as printed
-    ```sh                 runs in the page's folder, where the files named so far lie
-    ```sh fails           likewise; its status is not 0, and what it says of that is printed
-    ```python excerpt     is functions of the compiler's own, but for annotations
+    ```python raises      runs, and ends in an error, which is its output
+    ```sh                 runs in the page's folder, which has the files named so far
+    ```sh fails           likewise; its exit status is not 0, and its error output is shown
+    ```python excerpt     consists of functions of the compiler, without annotations
     ```sh no-run          is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
-A block is a file of its own; a first line like `# model.py` (in other languages `// main.c`) names
-it.  After a change of the emitted code, `make golden` rewrites the output blocks.
+Each block is a file, named by a first line like `# model.py` (in other languages `// main.c`).
+After a change of the emitted code, `make golden` rewrites the output blocks.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ import pytest
 
 from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
 
-# What pages show besides what the tests need anyway.
+# Packages that pages use and the tests do not require otherwise.
 NEEDED = {"training.md": ("matplotlib",)}
 NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
 
 
 def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
-    """The page with true output blocks, and the (shown, printed) pairs."""
+    """The page with actual output in its output blocks, and the (shown, printed) pairs."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     pieces, pairs, done, printed = [], [], 0, ""
     for number, block in enumerate(fenced(page)):
@@ -95,7 +95,7 @@ def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
 
 
 def run_shell(block: Fenced, folder: Path) -> str:
-    """`python` and `s2s` are this interpreter and this checkout, installed or not."""
+    """Run a shell block with `python` and `s2s` bound to this interpreter and this checkout."""
     commands = f'''python() {{ "{sys.executable}" "$@"; }}; s2s() {{ python -m s2s "$@"; }}
 set -e
 {block.text}'''
@@ -114,7 +114,7 @@ set -e
 
 
 def tidy(printed: str) -> str:
-    """Without blanks at the ends of lines, and without blank lines at the end."""
+    """The text without trailing spaces and without blank lines at the end."""
     return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
@@ -136,14 +136,14 @@ def test_page(
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_links(path: Path) -> None:
-    """Links between the pages lead somewhere."""
+    """Links between the pages have existing targets."""
     prose = FENCE.sub("", path.read_text(encoding="utf-8"))
     for target in re.findall(r"(?:^|[^`])`[^`\n]+`|\]\(([^)#]+)(?:#[^)]*)?\)", prose):
         if target and "://" not in target:
             assert (path.parent / target).exists(), target
 
 
-# What runs, in the same words wherever it is told.
+# The sentence that describes the default back end, which must be the same on all pages.
 RUNS = (
     "What runs is a Numba dispatcher whose loop nests s2s writes; "
     '`backend="native"` enters the same nests without Numba'
@@ -160,7 +160,7 @@ def test_what_runs_is_told_in_the_same_words(page: str) -> None:
 
 
 def test_commands_exist() -> None:
-    """What blocks only show of `make` and of examples is there."""
+    """The `make` targets and examples that blocks mention without running them exist."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for path in PAGES:
         for block in fenced(path.read_text(encoding="utf-8")):

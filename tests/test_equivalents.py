@@ -1,7 +1,7 @@
-"""The tables "you write → here" are true: both cells of a row are run, and their results compared.
+"""The tables "you write → here": both cells of a row are run, and their results compared.
 
-The page's block `functions.py`, which makes what the tables speak about, is run for each column,
-under that column's own import.
+The page's block `functions.py`, which defines the names in the tables, is run for each column with
+the import of that column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import jax.numpy as np
 
 
 def run(code: str, name: str, folder: Path, namespace: dict[str, Any]) -> Any:
-    """The value of an expression, which is a file of its own: lambdas are read from there."""
+    """The value of an expression, which is written to a file because the source of its lambdas is
+    read."""
     path = folder / f"{name}.py"
     path.write_text(f"value = {code}\n", encoding="utf-8")
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), namespace)
@@ -29,7 +30,7 @@ def run(code: str, name: str, folder: Path, namespace: dict[str, Any]) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal structure, and equal numbers; texts and reports are not compared."""
+    """True for equal structure and values; strings and reports are not compared."""
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, (tuple, list)):

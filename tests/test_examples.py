@@ -1,4 +1,4 @@
-"""Every example runs, as a user would run it, only shorter."""
+"""Every example runs as a command, with options that shorten it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def run(name: str, *options: str) -> str:
     command = [sys.executable, str(ROOT / "examples" / name), *options]
-    # products are small, and a second thread would only wait for the first
+    # the products are too small for a second BLAS thread
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, env=env, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
@@ -117,7 +117,7 @@ def test_char_lstm(tmp_path: Path) -> None:
 
 
 def test_small_transformer(tmp_path: Path) -> None:
-    """Its first steps: it learns how a sum begins, not yet to add."""
+    """Only the first steps, after which the model does not add correctly yet."""
     picture = tmp_path / "sums.png"
     short = ("--steps", "41", "--blocks", "1")
     text = run("small_transformer.py", *short, "--out", str(picture))

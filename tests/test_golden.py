@@ -1,4 +1,4 @@
-"""The emitted code of some functions, as files: changes to it are seen and reviewed.
+"""Golden files: the emitted code of some functions, so that changes to it are visible in reviews.
 
 `pytest tests/test_golden.py --update-golden` rewrites them."""
 
@@ -35,8 +35,8 @@ NAMES = [
 
 
 def emitted(name: str) -> str:
-    """The code for a case, with lines counted from the function's own `def`: a golden file
-    must not change when the corpus grows above the function."""
+    """The code for a case, with line numbers relative to the function's `def`, so that a golden
+    file does not change when lines are added above the function."""
     case = CASES[name]
     args, kwargs = case.arguments(case.trips[-1], np.float64)
     text = transform(case, "python").source_for(*args, **kwargs)
@@ -73,7 +73,7 @@ def test_golden_is_readable(path: Path) -> None:
 
 
 def test_emission_does_not_depend_on_the_process() -> None:
-    """Byte-identical under another hash seed."""
+    """Emitted code is byte-identical under another hash seed."""
     names = [n for n in NAMES if n not in KNOWN][:6]
     script = (
         f"from tests.test_golden import emitted\nprint('\\n'.join(emitted(n) for n in {names!r}))"

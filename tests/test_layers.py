@@ -30,7 +30,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, int, str]]:
 
 
 def violations(text: str, depth: int) -> list[str]:
-    """What is wrong with the imports of a compiler file `depth` folders below the top."""
+    """The forbidden imports of a compiler file, `depth` folders below the top."""
     found = []
     for line, level, module in imports(ast.parse(text)):
         top = module.split(".")[0]
@@ -90,7 +90,7 @@ def test_double_import_is_refused() -> None:
 
 
 def test_every_package_is_listed() -> None:
-    """The build takes the packages from a list, which must not forget a folder."""
+    """The list of packages for the build contains every folder."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     listed = text.split("packages = [", 1)[1].split("]", 1)[0]
     names = {name.strip(' ",') for name in listed.splitlines() if name.strip()}

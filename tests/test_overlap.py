@@ -1,4 +1,4 @@
-"""Arguments that share memory: `f(x, x)`, `f(x[1:], x[:-1])`; written or only read."""
+"""Arguments that share memory, `f(x, x)` or `f(x[1:], x[:-1])`: written, or only read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def backwards(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("pair", [same, neighbours, backwards])
 def test_arguments_only_read(backend: str, pair: Callable[..., Any]) -> None:
-    """Each parameter has its own gradient, as if the arrays were apart."""
+    """Each parameter has its own gradient, as for disjoint arrays."""
     x, y = pair(np.array([0.5, -1.0, 2.0, 0.25]))
     gx, gy = s2s.grad(product, wrt=("x", "y"), backend=backend)(x, y)
     np.testing.assert_allclose(gx, 2.0 * x * y)
@@ -58,7 +58,8 @@ def test_arguments_only_read(backend: str, pair: Callable[..., Any]) -> None:
 def test_arguments_written(
     backend: str, pair: Callable[..., Any], f: Callable[..., Any], transform: Any
 ) -> None:
-    """The value and what is left in memory are Python's, or the call is refused untouched."""
+    """The value and the memory afterwards are those of Python, or the call is refused without side
+    effects."""
     expected, actual = np.arange(1.0, 6.0), np.arange(1.0, 6.0)
     value = f(*pair(expected))
     g = transform(f, backend=backend)

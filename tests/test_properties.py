@@ -1,4 +1,4 @@
-"""Broadcasting and slicing for any shapes and bounds, from end to end: NumPy is the judge."""
+"""Property tests of broadcasting and slicing for random shapes and bounds, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BACKENDS = ("loops", "python")
 
 @pytest.fixture(autouse=True)
 def quiet() -> Any:
-    """Many shapes through one function: its recompilations are what is wanted here."""
+    """Ignore recompilation warnings: one function is called with many shapes on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", s2s.errors.RecompilationWarning)
         yield

@@ -1,4 +1,4 @@
-"""Every refusal names the line, points at the trouble and says what to write instead."""
+"""Every refusal has the line, a caret at the faulty expression, and advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import s2s
 from tests import oracle
 from tests.refusals import REFUSALS, Refusal, marker
 
-# Not as it should be yet; strict, so that progress shows.
+# Known deficiencies, as strict xfails.
 KNOWN: dict[str, str] = {}
 
 CASES = [
@@ -49,7 +49,7 @@ def test_refusal(refusal: Refusal) -> None:
 
 
 def expected_place(refusal: Refusal) -> tuple[str, int, str] | None:
-    """File, line and caret text, from the function's own marker or its helper's."""
+    """File, line and caret text, from the marker in the function or in its helper."""
     f = getattr(refusal.function, "python", refusal.function)
     try:
         lines, first = inspect.getsourcelines(f)
@@ -67,7 +67,7 @@ def check_place(error: Any, file: str, line: int, caret: str) -> None:
     assert getattr(error, "line", None) == line, f"line {getattr(error, 'line', None)}: {text}"
     assert error.file == file
     if not isinstance(error, s2s.errors.S2SError):
-        return  # an error of the running program: the line is enough
+        return  # a run-time error of the program: only the line is checked
     source_line = linecache.getline(file, line).rstrip()
     assert error.source_line.rstrip() == source_line
     assert source_line[error.column :].startswith(caret), text

@@ -1,7 +1,15 @@
-"""The compiler of s2s: text, types and an environment in, text out.
+"""The compiler of s2s: a pure function from a Python function and argument types to source text.
 
-It is pure: it never imports numba, nor anything of `s2s` outside this package.  `pipeline` is
-the ordered list of passes, and each pass has a file of its name.
+Start with `pipeline.py`, the ordered list of passes, then `ir/nodes.py`, the grammar of the IR.  In
+the order of the passes: `frontend/` reads the function and checks the language; `specialise/` is
+partial evaluation to value form (SSA); `simplify/` has scalar optimisations; `autodiff/`, `batch/`
+and `checkpoint/` are differentiation, batching and tape planning; `bufferize/` maps values to
+variables; `emit/` prints NumPy-level source; `lower/` translates to loops and optimises them.
+`rules/` defines the operations, `runtime/` the functions that emitted code calls, and
+`diagnostics/` reports on programs.
+
+It may import NumPy and the standard library only: no Numba, LLVM or SciPy, and nothing of `s2s`
+outside this package.  docs/design/passes.md has the contracts of the passes.
 """
 
 if __name__ != "s2s.transforms":

@@ -9,7 +9,7 @@ from ..row import GROUPS, Row
 
 
 def all_rows() -> list[Row]:
-    """In the order of their groups."""
+    """All rows, ordered by group."""
     found: list[Row] = []
     for module in pkgutil.iter_modules(__path__):
         found += importlib.import_module(f"{__name__}.{module.name}").ROWS
@@ -17,7 +17,7 @@ def all_rows() -> list[Row]:
 
 
 def chosen(selection: str | None) -> list[Row]:
-    """Those whose names begin with one of the names given; all without any."""
+    """The rows whose names begin with one of the given prefixes; all rows without prefixes."""
     everything = all_rows()
     if not selection:
         return everything

@@ -1,8 +1,8 @@
 """Bundle adjustment: the blocks of the Jacobian, one for each observation of a point by a camera.
 
-A camera is a rotation vector, a centre, a focal length, the middle of the image and two radial
-distortions; a block holds the derivatives of an observation's error by its camera, point and
-weight: 2 by 11 + 3 + 1.
+A camera is a rotation vector, a centre, a focal length, the principal point and two radial
+distortions; a block holds the derivatives of an observation's error with respect to its camera,
+point and weight: 2 by 11 + 3 + 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a call costs by itself: a scalar function, and a step over twelve small arrays."""
+"""Call overhead: a scalar function, and a step over twelve small arrays."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def in_jax():
         places = jnp.arange(n)
 
         def column(k, state):
-            """The k-th column of the factor, and what it leaves of the matrix."""
+            """The k-th column of the factor, and the Schur complement."""
             left, L = state
             pivot = jnp.sqrt(left[k, k])
             below = jnp.where(places > k, left[:, k] / pivot, 0.0)

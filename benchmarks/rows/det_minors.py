@@ -1,4 +1,4 @@
-"""A determinant by minors: those of the first rows and every choice of columns, in a table."""
+"""A determinant by minors: a table of those of the first rows and every subset of columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def in_jax():
     import jax.numpy as jnp
 
     chosen = np.array([bin(c).count("1") for c in range(2**SIZE)])
-    # For each count of rows: the choices of columns, and for each of their columns the choice
+    # For each number of rows: the subsets of columns, and for each column of a subset the subset
     # without it, the column and the sign.
     levels = []
     for row in range(SIZE):

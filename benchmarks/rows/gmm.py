@@ -1,4 +1,4 @@
-"""A mixture of Gaussians: the log-likelihood with a Wishart prior, by all its parameters.
+"""A mixture of Gaussians: the gradient of the log-likelihood with a Wishart prior.
 
 `icf` holds, for each Gaussian, the logarithms of the diagonal and then the lower triangle of the
 inverse covariance's factor, column by column.

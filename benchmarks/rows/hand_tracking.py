@@ -1,4 +1,4 @@
-"""Hand tracking: the Jacobian of the distances of a posed hand from measured points, by the pose.
+"""Hand tracking: the Jacobian, by the pose, of the distances of a posed hand from measured points.
 
 Fingers are chains of bones, each turned by its angles relative to its parent; the skin follows the
 bones by weights.

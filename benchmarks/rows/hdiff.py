@@ -15,7 +15,7 @@ def inputs() -> dict[str, Any]:
 
 
 def diffused(where, field, strength):
-    """For any library that slices; `where` is its own."""
+    """The program for any library with slicing; `where` is that of the library."""
     inner = field[1:-1, 1:-1]
     laplacian = 4.0 * inner - (
         field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2]

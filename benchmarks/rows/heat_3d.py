@@ -84,7 +84,7 @@ def by_hand():
 
     @njit(**FAST)
     def pull(b_bar, a_bar, edge):
-        """The stencil is its own adjoint inside; faces are fed by what lies behind them."""
+        """The stencil is self-adjoint inside; faces get contributions from inner neighbours."""
         n, m, p = a_bar.shape
         for i in range(1, n - 1):
             for j in range(1, m - 1):

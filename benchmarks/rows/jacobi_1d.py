@@ -61,7 +61,7 @@ def by_hand():
 
     @njit(**FAST)
     def pull(b_bar, a_bar, edges):
-        """From the inside of b's adjoint, whose ends are 0, to a's; a's ends are `edges`."""
+        """From the interior of b's adjoint (ends are 0) to a's (ends are `edges`)."""
         n = len(a_bar)
         for i in range(1, n - 1):
             a_bar[i] += (b_bar[i - 1] + b_bar[i] + b_bar[i + 1]) * (1.0 / 3.0)

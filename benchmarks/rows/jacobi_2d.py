@@ -71,7 +71,7 @@ def by_hand():
 
     @njit(**FAST)
     def pull(b_bar, a_bar, edge):
-        """From the inside of b's adjoint, whose border is 0, to a's, whose border is `edge`'s."""
+        """From the interior of b's adjoint (border 0) to a's (border of `edge`)."""
         n, m = a_bar.shape
         for i in range(1, n - 1):
             for j in range(1, m - 1):
@@ -92,7 +92,7 @@ def by_hand():
 
     @njit(**FAST)
     def split(a_bar):
-        """The inside with a border of zeros; the border alone remains in the argument."""
+        """Returns the interior with a border of zeros; only the border remains in the argument."""
         inside = np.zeros_like(a_bar)
         inside[1:-1, 1:-1] = a_bar[1:-1, 1:-1]
         return inside

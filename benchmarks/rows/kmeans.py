@@ -1,7 +1,7 @@
-"""k-means: the gradient by the centres, and the diagonal of the Hessian.
+"""k-means: the gradient with respect to the centres, and the diagonal of the Hessian.
 
-Each point counts for the nearest centre only, so that the Hessian is diagonal and its product
-with ones is the diagonal.
+Each point contributes to its nearest centre only, so the Hessian is diagonal and its product with
+ones is the diagonal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The squared residual of a linear model, by its coefficients and by the matrix."""
+"""The squared residual of a linear model, differentiated by coefficients and matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear regression of one feature, 32 samples: the first training loop of many a tutorial."""
+"""Linear regression of one feature, 32 samples."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def cell(xp, weight, bias, h, c, x):
 
 
 def read_letter(xp, gates, outside, states, letter, following):
-    """States as a list of pairs; the letter's share of the likelihood."""
+    """Returns the states as a list of pairs, and the letter's term of the likelihood."""
     x, new = letter * outside[0], []
     for layer in range(LAYERS):
         x, c = cell(xp, gates[layer, 0], gates[layer, 1], *states[layer], x)

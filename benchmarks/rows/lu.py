@@ -63,7 +63,7 @@ def by_hand():
             for j in range(n):
                 value += A[i, j] * A[i, j]
         A_bar = 2.0 * A
-        # The factors are not overwritten any more once they are made, so none are saved.
+        # Elements of the factors are final once computed, so none are saved.
         for k in range(n - 1, -1, -1):
             inverse = 1.0 / A[k, k]
             for i in range(k + 1, n):

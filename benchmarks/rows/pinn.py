@@ -1,5 +1,5 @@
-"""One step of training a network to obey the heat equation: second derivatives by the place
-inside, the gradient by the weights outside."""
+"""One training step of a network for the heat equation: second derivatives with respect to the
+coordinates inside, the gradient with respect to the weights outside."""
 
 from __future__ import annotations
 

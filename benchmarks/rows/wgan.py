@@ -1,5 +1,5 @@
 """The critic's step of a Wasserstein GAN with gradient penalty, with Adam: the gradient of a loss
-that holds the gradient of the critic by its input."""
+that contains the gradient of the critic with respect to its input."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@
     cc -O2 -std=c11 -o build/aot/train examples/aot/train.c -Ibuild/aot build/aot/libdigits.a -lm
     build/aot/train build/aot/digits.bin
 
-makes `build/aot/libdigits.{so,a}`, `digits.h`, `digits.py`, and the digits as a file that C reads:
-two numbers of 64 bits (digits, pixels), the pixels in single precision, the labels in 64 bits.
+The first command creates `build/aot/libdigits.{so,a}`, `digits.h`, `digits.py`, and a data file for
+the C program: two 64-bit integers (digits, pixels), the pixels in single precision, the labels as
+64-bit integers.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def predict(x):
 
 
 def digits() -> tuple[Any, Any]:
-    """Images and labels, in an order that mixes them."""
+    """Images and labels, shuffled."""
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(labels))
     return (images[order] / 16.0).astype(np.float32), labels[order].astype(np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class LibraryError(RuntimeError):
-    """A status other than 0; `status` is its number."""
+    """An error status of a library function; `status` is its number."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -15,14 +15,14 @@ class LibraryError(RuntimeError):
 
 
 def _aligned(size):
-    """Memory that begins at a multiple of 64 bytes."""
+    """Uninitialised memory, aligned to 64 bytes."""
     raw = np.empty(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size]
 
 
 def _error(status, message):
-    """The error that Python would have raised, where there is one of that name."""
+    """The exception for a status: of Python's or NumPy's class if the message names one."""
     name, colon, text = message.partition(": ")
     kind = getattr(np.linalg, name, None) or getattr(__builtins__, name, None)
     if isinstance(__builtins__, dict):
@@ -52,7 +52,7 @@ _WORKSPACE = 5
 
 class _Function:
     """One function of the library.  Arguments are (name, dtype, axes, written), where axes is None
-    for a number; outputs (name, dtype, function of the sizes that yields their shape)."""
+    for a scalar.  Outputs are (name, dtype, function from the sizes to the shape)."""
 
     def __init__(self, library, symbol, sizes, arguments, outputs, has_state, grows):
         self.library, self.sizes, self.arguments = library, sizes, arguments
@@ -73,11 +73,11 @@ class _Function:
         self.query = getattr(library.handle, symbol + "_workspace")
         self.query.restype = ctypes.c_int64
         self.query.argtypes = [ctypes.c_int64] * len(sizes) + numbers
-        self.spare = []  # workspaces that no call is using
-        self.needs = {}  # the workspace for sizes that have been asked about
+        self.spare = []  # workspaces that are not in use
+        self.needs = {}  # the workspace size by argument sizes
 
     def accepts(self, values):
-        """Whether arguments are of the right types, whatever their sizes."""
+        """True if the types and ranks of arguments match, independent of their sizes."""
         return all(
             np.ndim(v) == len(axes or ()) and (axes is None or np.asarray(v).dtype == dtype)
             for v, (_, dtype, axes, _) in zip(values, self.arguments)
@@ -102,7 +102,7 @@ class _Function:
         block = [] if state is None else [state.ctypes.data]
         try:
             workspace = self.spare.pop()
-        except IndexError:  # other threads are using them all
+        except IndexError:  # all are in use by other threads
             workspace = _aligned(0)
         if workspace.size < need:
             workspace = _aligned(need)
@@ -167,7 +167,7 @@ def _fixed(name, value, expected):
 
 
 def _chosen(functions, values):
-    """The first of several signatures that takes such arguments."""
+    """The first of several signatures that accepts the arguments."""
     for function in functions:
         if function.accepts(values):
             return function
@@ -175,10 +175,10 @@ def _chosen(functions, values):
 
 
 class _State:
-    """The block of memory that a library's functions remember things in.  `state` holds its
-    arrays by name, as views; numbers are arrays without axes."""
+    """The state block of a library.  `state` has its arrays by name, as views; scalars are arrays
+    of rank 0."""
 
-    _layout: tuple  # the library, the function that begins, the size, and all places
+    _layout: tuple  # the library, the init function, the size, and the slots
 
     def __init__(self):
         library, init, size, slots = self._layout
@@ -196,15 +196,15 @@ class _State:
 
     @classmethod
     def load(cls, npz=None):
-        """The state of when the library was built, or one that was saved."""
+        """The initial state, that at build time, or a saved one."""
         self = cls()
         if npz is not None:
             self._assign(self._read(npz), str(npz))
         return self
 
     def _read(self, npz):
-        """The arrays of a file, which may come from anywhere.  None is read that is larger than
-        its place."""
+        """The arrays of a file, which is untrusted input: an array larger than its slot is not
+        read."""
         try:
             with np.load(npz, allow_pickle=False) as file:
                 arrays = {}
@@ -222,7 +222,7 @@ class _State:
             raise ValueError(f"{npz} is no proper .npz file: {error}") from error
 
     def _assign(self, arrays, where):
-        """All of them, or none."""
+        """Copy the arrays into the state, all or none."""
         missing = sorted(self.state.keys() - arrays.keys())
         if missing:
             raise ValueError(f"{where} has no {missing[0]}: it belongs to another library")

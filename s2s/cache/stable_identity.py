@@ -93,7 +93,7 @@ def _name_in_library(value: Any) -> tuple[str, str] | None:
 
 
 def is_of_python(cls: type) -> bool:
-    """Whether a class is implemented in Python: guards on access paths then cover the whole state
+    """True if a class is implemented in Python: guards on access paths then cover the whole state
     of its objects."""
     bases = (b for b in cls.__mro__ if b not in (object, threading.local))
     return not any(isinstance(v, _C_DESCRIPTORS) for base in bases for v in _own_attributes(base))

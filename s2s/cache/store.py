@@ -78,7 +78,7 @@ def temporary_directory(trouble: str) -> Path:
     import atexit
     import shutil
 
-    warnings.warn(f"s2s compiles without a lasting cache ({trouble})", stacklevel=3)
+    warnings.warn(f"s2s compiles without a persistent cache ({trouble})", stacklevel=3)
     try:
         path = Path(tempfile.mkdtemp(prefix="s2s-"))
         _mark(path)
@@ -117,7 +117,7 @@ def _safety_problem(status: os.stat_result) -> str:
 
 
 def _holds_other_files(path: Path) -> bool:
-    """Whether a directory is not empty and has no marker.  The marker is the first file written;
+    """True if a directory is not empty and has no marker.  The marker is the first file written;
     the test for it comes after the listing, so a directory that another process is just creating is
     recognised."""
     try:
@@ -148,7 +148,7 @@ def write_entry(path: Path, value: Any) -> None:
     try:
         _write(path, _seal(path.name) + _seal(path.name, data) + data)
     except OSError as error:  # for example a full disk: a failure of the cache must not be an error
-        warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
+        warnings.warn(f"s2s cannot cache compiled code ({error})", stacklevel=2)
 
 
 def read_entry(path: Path) -> Any:
@@ -167,7 +167,7 @@ def read_entry(path: Path) -> Any:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether s2s wrote a file: its name is that of a complete or temporary entry, and its content
+    """True if s2s wrote a file: its name is that of a complete or temporary entry, and its content
     begins with the seal of that name.  A killed process may leave an empty temporary file."""
     unfinished = _TEMPORARY.fullmatch(path.name)
     name = unfinished[1] if unfinished else path.name

@@ -79,13 +79,13 @@ def unwrap(target: Any) -> Target:
 
 
 def is_method(function: types.FunctionType) -> bool:
-    """Whether a function is defined as a method: in a class body, with self or cls first."""
+    """True if a function is defined as a method: in a class body, with self or cls first."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return in_class(function) and names[:1] in (("self",), ("cls",))
 
 
 def in_class(function: types.FunctionType) -> bool:
-    """Whether a function is defined in a class body."""
+    """True if a function is defined in a class body."""
     owner = function.__qualname__.rpartition(".")[0]
     return bool(owner) and not owner.endswith("<locals>")
 
@@ -138,7 +138,7 @@ class Binder:
         self.__init__(self.function)
         if self.names != names:
             raise UnsupportedError(
-                f"the parameters of {self.plain.__qualname__} are others than when it was wrapped",
+                f"the parameters of {self.plain.__qualname__} have changed since it was wrapped",
                 advice="wrap the function again",
             )
 

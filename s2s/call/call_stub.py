@@ -278,7 +278,7 @@ class StubWriter:
             self.places[path] = self.constant(value)
 
     def _is_immutable(self, path: Path, kind: str) -> bool:
-        """Whether the value of a path cannot change: it is an item of a pinned tuple."""
+        """True if the value of a path cannot change: it is an item of a pinned tuple."""
         prefixes = _prefixes(path)
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
@@ -288,7 +288,7 @@ class StubWriter:
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
 
     def _is_of_own_module(self, path: Path) -> bool:
-        """Whether a path leads through a constant, function, class or module that is a global of a
+        """True if a path leads through a constant, function, class or module that is a global of a
         module of this package.  Such a module counts rebindings of its globals.  The identity of
         the module is checked in every call."""
         own = next((p for p in _prefixes(path) if self._is_own(p)), None)
@@ -347,7 +347,7 @@ class StubWriter:
                 self._pin(inner, container)
 
     def _is_announced(self, path: Path, guard: Any = None) -> bool:
-        """Whether the value of a path is invariant until the change counter moves."""
+        """True if the value of a path is invariant until the change counter moves."""
         if any(map(self._is_decided, _prefixes(path))):
             return True
         if self._is_own_method(path):
@@ -365,7 +365,7 @@ class StubWriter:
         return not scalar and guard.kind not in ("length", "keys")
 
     def _is_class_attribute(self, holder: Any, key: str, path: Path) -> bool:
-        """Whether a path leads to a plain attribute of a class that counts its changes."""
+        """True if a path leads to a plain attribute of a class that counts its changes."""
         cls = type(holder)
         if cls.__getattribute__ is not object.__getattribute__:
             return False
@@ -384,7 +384,7 @@ class StubWriter:
         return True
 
     def _is_own_method(self, path: Path) -> bool:
-        """Whether a path leads through an object of a class of this package to a method of that
+        """True if a path leads through an object of a class of this package to a method of that
         class.  Such objects count the setting of an attribute that shadows it.  (A method of a
         user's class may be replaced at any time.)"""
         names = [name for step, name in path if step == "."]
@@ -399,7 +399,7 @@ class StubWriter:
         return all((x.__module__ + ".").startswith(_OWN) for x in (function, type(holder)))
 
     def _is_decided(self, path: Path) -> bool:
-        """Whether a path leads to a `decided` property that depends only on objects which count
+        """True if a path leads to a `decided` property that depends only on objects which count
         their changes.  The lists and dicts among them are checked in every call."""
         if len(path) < 2 or path[:-1] not in self.pinned or path[-1][0] != ".":
             return False
@@ -554,7 +554,7 @@ class StubWriter:
         self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
 
     def takes_seed(self) -> bool:
-        """Whether the kernel takes the seed as an argument; a dispatcher inlines a scalar seed."""
+        """True if the kernel takes the seed as an argument; a dispatcher inlines a scalar seed."""
         return self.entry.seed is not None and not isinstance(self.entry.seed, np.generic)
 
     def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> CallStub:
@@ -680,7 +680,7 @@ class StubWriter:
         return f"float({self.raw[i]})"
 
     def _keeps_scalar_type(self, holder: Any, key: str, tree: OutTree) -> bool:
-        """Whether an assignment replaces a Python scalar by one of the same type, which does not
+        """True if an assignment replaces a Python scalar by one of the same type, which does not
         count as a change."""
         if not isinstance(tree, Out) or type(holder).__setattr__ is not Announces.__setattr__:
             return False
@@ -692,17 +692,17 @@ class StubWriter:
 
 
 def is_python_float(type_: Type) -> bool:
-    """Whether a type is that of a Python float (weakly typed float64)."""
+    """True if a type is that of a Python float (weakly typed float64)."""
     return isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
 
 
 def _is_own_function(function: Any) -> bool:
-    """Whether a function is defined in this package, whose code is not replaced at run time."""
+    """True if a function is defined in this package, whose code is not replaced at run time."""
     return (function.__module__ + ".").startswith(_OWN)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is compared by its type key, not by identity."""
+    """True if a value is compared by its type key, not by identity."""
     return value is None or isinstance(value, (str, bytes, int, types.FunctionType))
 
 

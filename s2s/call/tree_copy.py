@@ -29,7 +29,7 @@ def has_floats(value: Any) -> bool:
 
 
 def is_inexact(spec: Spec) -> bool:
-    """Whether a leaf has a float or complex dtype, which have derivatives."""
+    """True if a leaf has a float or complex dtype, which have derivatives."""
     return getattr(spec, "dtype", "").startswith(("float", "complex"))
 
 

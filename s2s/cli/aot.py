@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "functions", metavar="FILE.py:FUNC", nargs="+",
-        help="what to compile; NAME=FILE.py:FUNC gives it a name",
+        help="functions to compile; NAME=FILE.py:FUNC gives one a name",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", metavar="FOLDER/NAME",
-        help="where, and what the library is called (build/NAME)",
+        help="folder and name of the library (build/NAME)",
     )  # fmt: skip
     parser.add_argument(
         "--args", metavar="TYPES", action="append", default=[],
-        help='"float32[n,784], int64[n]", once per function: named sizes are those of run time; '
+        help='"float32[n,784], int64[n]", once per function: named sizes are run-time sizes; '
         "a semicolon separates several signatures",
     )  # fmt: skip
     parser.add_argument(
@@ -40,17 +40,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--wrt", metavar="NAMES", help="differentiate with respect to these")
     parser.add_argument("--size", metavar="NAME=N", action="append", default=[],
-                        help="fixes a size that is named")  # fmt: skip
+                        help="a constant for a named size")  # fmt: skip
     add_mode(parser)
     parser.add_argument("--cpu", metavar="NAME", help="x86-64-v3, cortex-a72, …; this machine's")
     parser.add_argument("--target", metavar="TRIPLE", help="aarch64-linux-gnu, …; this machine")
     parser.add_argument("--blas", metavar="NAME", help="take matrix products from this library")
     parser.add_argument(
         "--max-trips", type=int, metavar="N",
-        help="how often loops run at most whose end only the run tells",
+        help="an upper bound for trip counts that are known only at run time",
     )  # fmt: skip
-    parser.add_argument("--no-link", action="store_true", help="make no shared library")
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--no-link", action="store_true", help="do not link a shared library")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

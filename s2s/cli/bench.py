@@ -27,9 +27,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="time for each measurement (1)"
     )
-    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
-    parser.add_argument("--no-python", action="store_true", help="leave the plain function out")
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--backend", choices=BACKENDS, help="the back end that runs the gradient")
+    parser.add_argument("--no-python", action="store_true", help="do not time the plain function")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

@@ -16,8 +16,8 @@ from .json_output import as_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("info", "clear"), help="tell, or throw away")
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("action", choices=("info", "clear"), help="show or clear the cache")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

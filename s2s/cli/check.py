@@ -25,8 +25,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=int, default=100, help="entries checked of each argument (100)"
     )
-    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--backend", choices=BACKENDS, help="the back end that runs the gradient")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

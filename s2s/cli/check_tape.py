@@ -129,7 +129,7 @@ class _Step:
         except _GradientQuery as query:
             return query
         raise CommandError(
-            f"{self.about.name} asks no tape for the gradient of a Variable",
+            f"{self.about.name} requests no gradient of a Variable from a tape",
             "check what it differentiates as a function of its own",
         )
 

@@ -48,7 +48,7 @@ REPORTED_FEATURES = ("avx2", "fma", "avx512f", "neon", "asimd")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

@@ -125,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_mode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", choices=requested_transform.MODES,
-        help="what to make of the function, instead of what its decorator says, or its gradient",
+        help="the transform; by default that of the decorator, or the gradient",
     )  # fmt: skip
 
 

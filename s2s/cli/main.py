@@ -13,14 +13,14 @@ from ..transforms.ir.quote import printable_lines
 from . import aot, bench, cache, check, completion, doctor, exit_codes, report, show
 
 COMMANDS = {
-    "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
-    "report": (report, "write all about a function and its gradient to one page"),
-    "check": (check, "compare a gradient with differences of the function itself"),
+    "show": (show, "print the gradient of a function beside it, or the program after any pass"),
+    "report": (report, "write a page about a function and its gradient"),
+    "check": (check, "compare a gradient with finite differences of the function"),
     "aot": (aot, "compile functions ahead of time into a library for C"),
-    "bench": (bench, "time a function, its gradient, and what compiling them takes"),
-    "cache": (cache, "tell what is kept on disk, or throw it away"),
-    "doctor": (doctor, "tell what s2s runs on, and what is wrong with it"),
-    "completion": (completion, "print what makes a shell complete this command"),
+    "bench": (bench, "time a function, its gradient, and their compilation"),
+    "cache": (cache, "show or clear the cache of compiled code"),
+    "doctor": (doctor, "report the environment of s2s and problems in it"),
+    "completion": (completion, "print the completion script of a shell"),
 }
 
 
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     codes = "\n".join(f"  {code:<4} {text}" for code, text in exit_codes.MEANING.items())
     made = argparse.ArgumentParser(
         prog="s2s",
-        description="Looks at, checks and times the gradients of functions in files.",
+        description="Prints, checks and times the gradients of functions in files.",
         epilog=f"exit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

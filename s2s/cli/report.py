@@ -24,13 +24,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )
-    parser.add_argument("--no-run", action="store_true", help="run nothing: no times, no memory")
+    parser.add_argument(
+        "--no-run", action="store_true", help="do not run anything: no times, no memory"
+    )
     parser.add_argument(
         "--seconds", type=float, default=0.5, metavar="S", help="time for each measurement (0.5)"
     )
-    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
+    parser.add_argument("--backend", choices=BACKENDS, help="the back end that runs the gradient")
     parser.add_argument("--open", action="store_true", help="show the page in a browser")
-    parser.add_argument("--json", action="store_true", help="print the figures, for scripts")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.set_defaults(run=run)
 
 

@@ -22,21 +22,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_mode(parser)
     parser.add_argument(
         "--level", choices=LEVELS, default="source",
-        help="readable source, loops, LLVM's language or machine code",
+        help="readable source, lowered source, LLVM IR or assembly",
     )  # fmt: skip
     parser.add_argument(
         "--after", metavar="PASS", help="the program after this pass; `all` for each of them"
     )
     parser.add_argument(
         "--diff", action="store_true",
-        help="what was changed: by a pass with --after, else from your function to its gradient",
+        help="a diff: by a pass with --after, otherwise from the function to its gradient",
     )  # fmt: skip
     parser.add_argument(
         "--view", choices=("auto", "sides", "one"), default="auto",
         help="side by side with your function, or the code alone",
     )  # fmt: skip
     terminal.add_options(parser)
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(run=run)
 
 

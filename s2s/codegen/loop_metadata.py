@@ -68,12 +68,12 @@ def _loops_in(s: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _has_long_body(s: ast.For) -> bool:
-    """Whether the body has several statements or calls: copies of it take long to compile."""
+    """True if the body has several statements or calls: copies of it take long to compile."""
     return len(s.body) > 1 or any(isinstance(n, ast.Call) for n in ast.walk(s.body[0]))
 
 
 def _is_mixed_precision(s: ast.For, known: Types) -> bool:
-    """Whether all elements are float32 but some scalars are float64, such as reductions.  The
+    """True if all elements are float32 but some scalars are float64, such as reductions.  The
     vectoriser would choose the width for float64, which is half of the float32 elements that a
     vector holds.  LLVM prints a warning if it cannot follow a width hint, so the hint is given only
     for loops that certainly vectorise."""
@@ -92,7 +92,7 @@ def _is_mixed_precision(s: ast.For, known: Types) -> bool:
 
 
 def _has_carried_dependence(s: ast.For, known: Types) -> bool:
-    """Whether the loop has a loop-carried dependence other than a reduction: a partial sum that is
+    """True if the loop has a loop-carried dependence other than a reduction: a partial sum that is
     read, an array that is written and also accessed at another index, or an array element that is
     written at a loop-invariant index."""
     nodes, variable = [n for stmt in s.body for n in ast.walk(stmt)], ast.unparse(s.target)
@@ -120,7 +120,7 @@ def _has_carried_dependence(s: ast.For, known: Types) -> bool:
 
 
 def _is_simple(s: ast.stmt, known: Types) -> bool:
-    """Whether a statement stores an element, binds a scalar once, or updates a sum reduction."""
+    """True if a statement stores an element, binds a scalar once, or updates a sum reduction."""
     if isinstance(s, ast.AugAssign):
         return True
     if not isinstance(s, ast.Assign):

@@ -8,14 +8,14 @@ _KNOWN = "_s2s_nodes"
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """A node and all inside it, as `ast.walk` gives them, but for contexts."""
+    """A node and its descendants in the order of `ast.walk`, without expression contexts."""
     known = getattr(node, _KNOWN, None)
     if known is not None:
         return known
     if isinstance(node, ast.FunctionDef):
         return [node, *(n for s in node.body for n in walk(s))]
     found = [node]
-    for inner in found:  # which grows meanwhile
+    for inner in found:  # the list grows during the iteration
         for field in inner._fields:
             value = getattr(inner, field, None)
             if isinstance(value, list):
@@ -28,5 +28,5 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def named(module: ast.Module, name: str) -> ast.FunctionDef:
-    """The function of that name."""
+    """The function of that name in a module."""
     return next(s for s in module.body if isinstance(s, ast.FunctionDef) and s.name == name)

@@ -52,19 +52,19 @@ _PASSED = (types.none, types.string, types.generator)
 
 
 class Unsupported(Exception):
-    """Text that Numba's own front end has to compile."""
+    """Lowered source that only Numba's own front end can compile."""
 
 
 class NeedsNumba(Unsupported):
-    """Text that calls a function of Numba's, where there is none."""
+    """Lowered source that calls a Numba function, for a target that has none."""
 
 
 class Types:
-    """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
-    the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names
-    that need memory: those that are bound again or read where their binding may not have been
-    reached; `loops` are the variables of loops.  `prepare` is called before Numba is asked for
-    anything: it makes the functions of the text, in `space`, known to Numba."""
+    """The inferred types: `of[node]` of an expression, `names[name]` of a variable, `results` of
+    the returned values.  `calls[node]` is the overload of an operator or call.  `slots` are the
+    names that need memory: they are assigned more than once, or read where they may be unbound.
+    `loops` are loop variables.  `prepare` is called before the first use of Numba; it registers the
+    functions of the module, whose namespace is `space`, with Numba."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Types:
         self.calls: dict[ast.expr, Callee] = {}
         self.results: tuple[Any, ...] = ()
         self.slots: set[str] = set()
-        self.routines: dict[str, Any] = {}  # those called, as Numba compiled them
+        self.routines: dict[str, Any] = {}  # external routines that are called: compile results
         self._known: dict[Any, Callee] = {}
         self._home: dict[str, int] = {}
         self.loops: set[str] = set()
@@ -170,7 +170,7 @@ class Types:
         self._home[name] = self._open[-1]
 
     def _both(self, a: Any, b: Any) -> Any:
-        """One type for a variable that refers now to this array, now to that."""
+        """The common type of a variable that is bound to arrays of different types."""
         if isinstance(a, Array) and isinstance(b, Array):
             if (a.dtype, a.ndim, a.layout) == (b.dtype, b.ndim, b.layout):
                 return a if a.readonly else b
@@ -179,7 +179,7 @@ class Types:
     # ---- expressions
 
     def place(self, node: ast.Subscript) -> Any:
-        """The type of the element that is written."""
+        """The type of an element that is stored to."""
         type_ = self.expr(node)
         if isinstance(type_, Array):
             raise Unsupported("a write to a part of an array")
@@ -259,7 +259,7 @@ class Types:
     def _binary(self, node: ast.BinOp) -> Any:
         left, right = self.expr(node.left), self.expr(node.right)
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
-            if isinstance(node.right.value, int):  # unrolled
+            if isinstance(node.right.value, int):  # a constant exponent: the power is unrolled
                 right = types.Literal(node.right.value)
         return self._operator(node, type(node.op), (left, right))
 
@@ -343,7 +343,7 @@ class Types:
         return cpu_target.typing_context
 
     def value(self, node: ast.expr) -> Any:
-        """What a dotted name of the module stands for."""
+        """The value of a dotted name of the module."""
         if isinstance(node, ast.Name):
             if node.id in self.names:
                 raise Unsupported("a variable is called")

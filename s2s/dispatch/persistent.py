@@ -226,7 +226,7 @@ def _matching_guards(guards: Guards, reached: Reached) -> list[ObjectGuard]:
 
 
 def _may_match(guards: Guards, reached: Reached) -> bool:
-    """Whether the functions, and the classes of objects, match as far as their paths can be
+    """True if the functions, and the classes of objects, match as far as their paths can be
     resolved.  Checked before builds, so that no object is built for a record that does not
     match."""
     for path, kind, known in guards:

@@ -209,7 +209,7 @@ def _usable(buffer: Any) -> Any:
 
 
 def takes_writes(flags: Any) -> bool:
-    """Whether a kernel can write into an array: contiguous, aligned, not read-only."""
+    """True if a kernel can write into an array: contiguous, aligned, not read-only."""
     return flags.c_contiguous and flags.behaved
 
 

@@ -271,7 +271,7 @@ class Specialiser:
         return False if option is None and thread_pool.thread_count() < 2 else option
 
     def decorated(self) -> bool:
-        """Whether the function's own name resolves to an s2s object made from it."""
+        """True if the function's own name resolves to an s2s object made from it."""
         return looks_decorated(self.function)
 
     def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
@@ -361,7 +361,7 @@ def stand_in(value: Any) -> Any:
 
 
 def looks_decorated(function: types.FunctionType) -> bool:
-    """Whether the function's own name resolves to an s2s object made from it."""
+    """True if the function's own name resolves to an s2s object made from it."""
     name = function.__name__
     found = function.__globals__.get(name)
     if name in function.__code__.co_freevars and function.__closure__ is not None:

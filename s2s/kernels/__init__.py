@@ -3,10 +3,10 @@
 The functions here are plain Python, for `backend="loops"`.  `s2s.kernels_numba.scalar` registers
 their compiled versions with Numba; it must be imported before lowered code is compiled.
 
-This file has matrix products, growing lists, chunks of parallel loops, integer and special
-functions.  `linalg.py`, `fft.py` and `random.py` have matrix functions, Fourier transforms and
-random draws; `registry.py` maps routines to their compiled versions.  Lowered code uses this
-package under the name `rt`.  May import `transforms`.
+Start with this file, which has matrix products, growing lists, chunks of parallel loops, integer
+and special functions.  `linalg.py`, `fft.py` and `random.py` have matrix functions, Fourier
+transforms and random draws; `registry.py` maps routines to their compiled versions.  Lowered code
+uses this package under the name `rt`.  May import `transforms`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def stack_limit(reserve: int) -> int:
 
 
 def stack_is_low(limit: int) -> bool:
-    """Whether the stack pointer is below the limit."""
+    """True if the stack pointer is below the limit."""
     return False
 
 

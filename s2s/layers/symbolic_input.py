@@ -65,15 +65,15 @@ class Symbol:
         return operated(operator.getitem, self, index)
 
     def __iter__(self) -> Any:
-        raise TypeError("what a layer will give cannot be iterated")
+        raise TypeError("the symbolic output of a layer cannot be iterated")
 
     # Keeps NumPy from converting a symbol to an array of objects.
     __array_ufunc__ = None
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            "what a layer will give is no array yet; use a layer, layers.Lambda(function) for one "
-            "of your own"
+            "the symbolic output of a layer is not an array; use a layer, or "
+            "layers.Lambda(function) for a function of your own"
         )
 
 

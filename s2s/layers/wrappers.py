@@ -21,7 +21,7 @@ class Bidirectional(Layer):
         if merge_mode not in MERGES:
             raise ValueError(f"there is no merge_mode {merge_mode!r}; choose from {MERGES}")
         if layer.built or layer.return_state:
-            raise ValueError("Bidirectional wants a new layer, without return_state")
+            raise ValueError("Bidirectional needs a new layer, without return_state")
         self.merge_mode = merge_mode
         self.forward_layer, self.backward_layer = layer, copy.copy(layer)
         self.backward_layer.name = f"backward_{layer.name}"
@@ -46,7 +46,7 @@ class TimeDistributed(Layer):
     def __init__(self, layer: Layer, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if looks_at_all(layer):  # Keras has statistics per step; here all steps form one batch
-            raise ValueError("TimeDistributed wants a layer without BatchNormalization")
+            raise ValueError("TimeDistributed needs a layer without BatchNormalization")
         self.layer = layer
 
     def call(self, inputs: Any, training: Any = None) -> Any:

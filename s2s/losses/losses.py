@@ -272,7 +272,7 @@ def must_be_labels(name: str, y_true: Any, y_pred: Any) -> None:
         )
     if true not in (pred[:-1], (*pred[:-1], 1)):
         raise ValueError(
-            f"{name}: y_true has shape {true}; y_pred, of shape {pred}, asks for {pred[:-1]}"
+            f"{name}: y_true has shape {true}; y_pred, of shape {pred}, requires {pred[:-1]}"
         )
     if dtype.kind not in "iu":
         raise TypeError(

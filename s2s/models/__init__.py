@@ -1,8 +1,8 @@
 """Models: layers that are composed of layers.
 
-Everything is in `model.py`: `Model` (subclassing, or `Model(inputs, outputs)`), `Sequential` and
-`Functional`.  A model is an ordinary object with sublayers in its attributes; `call` is plain
-NumPy, and s2s compiles it when user programs call it.
+Start reading in `model.py`, the only file: `Model` (subclassing, or `Model(inputs, outputs)`),
+`Sequential` and `Functional`.  A model is an ordinary object with sublayers in its attributes;
+`call` is plain NumPy, and s2s compiles it when user programs call it.
 
 This folder may import `s2s.layers`, `s2s.objects` and `s2s.saving`.
 """

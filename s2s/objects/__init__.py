@@ -1,5 +1,7 @@
 """Classes of objects that compiled functions read and write: Variables, tensors, change counting.
 
+Start with `variable.py` and `change_counter.py`.
+
 - `variable.py`: `Variable`, the trainable array that tapes watch and optimizers update.
 - `tensor.py`: `Tensor` and the immutable tensor of the `tf` namespace.
 - `change_counter.py`: `Announces`, the base class of objects that count attribute changes; call

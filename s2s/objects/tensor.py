@@ -124,7 +124,7 @@ for _name in _UNARY_AND_COMPARISONS:
 
 
 def is_immutable(value: Any) -> bool:
-    """Whether a value is a tensor with read-only memory."""
+    """True if a value is a tensor with read-only memory."""
     return isinstance(value, Immutable) and not value.flags.writeable
 
 

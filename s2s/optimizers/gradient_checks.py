@@ -31,8 +31,8 @@ def gradients_must_fit(optimizer: str, pairs: list[Any]) -> None:
     for gradient, variable in pairs:
         if not isinstance(variable, Variable):
             raise TypeError(
-                f"{optimizer}.apply_gradients was given a {type(variable).__name__} where it wants "
-                "a Variable; pairs are (gradient, variable)"
+                f"{optimizer}.apply_gradients was given a {type(variable).__name__} where it "
+                "needs a Variable; pairs are (gradient, variable)"
             )
         if gradient is None:
             missing.append(variable.name)

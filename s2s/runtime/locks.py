@@ -53,7 +53,7 @@ class OrderedLock:
         self.inner.release()
 
     def is_held(self) -> bool:
-        """Whether this thread holds the lock."""
+        """True if this thread holds the lock."""
         return self.inner._is_owned()
 
     def __enter__(self) -> None:
@@ -78,7 +78,7 @@ def compiler_lock() -> Any:
 
 
 def is_compiling() -> bool:
-    """Whether this thread holds Numba's compiler lock."""
+    """True if this thread holds Numba's compiler lock."""
     module = sys.modules.get("numba.core.compiler_lock")
     # If the attribute is missing, another thread is still importing the module.
     numba: Any = getattr(module, "global_compiler_lock", None)

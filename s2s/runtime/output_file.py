@@ -53,7 +53,7 @@ def writing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _is_stream(path: str | Path, status: os.stat_result | None) -> bool:
-    """Whether a path names something other than a regular file, or an open file descriptor."""
+    """True if a path names something other than a regular file, or an open file descriptor."""
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     return status is not None and not stat.S_ISREG(status.st_mode)

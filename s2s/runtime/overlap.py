@@ -8,7 +8,7 @@ import numpy as np
 
 
 def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays share memory; True if the exact test takes too long."""
+    """True if two arrays share memory, or if the exact test takes too long."""
     if not np.may_share_memory(a, b):
         return False
     try:
@@ -18,7 +18,7 @@ def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def overlaps_itself(a: Any) -> bool:
-    """Whether elements of an array may share memory, as in a broadcast or sliding-window view.
+    """True if elements of an array may share memory, as in a broadcast or sliding-window view.
     False for all results of indexing, transposing and reshaping, and for other objects."""
     if not isinstance(a, np.ndarray) or a.flags.forc or not a.size:
         return False

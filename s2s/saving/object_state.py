@@ -223,7 +223,7 @@ def change_of_generator(generator: np.random.Generator, state: Any) -> Change:
     try:
         saved = json.loads(state.tobytes().decode())
     except (ValueError, RecursionError) as error:
-        raise ValueError("what was saved is no state of a random generator") from error
+        raise ValueError("the saved value is not the state of a random generator") from error
     now = generator.bit_generator.state
     kind = saved.get("bit_generator") if isinstance(saved, dict) else None
     if kind != now["bit_generator"]:

@@ -186,9 +186,9 @@ class Block:
             if isinstance(stmt, (core.For, core.While, core.Refused)):
                 span = self.source.span(stmt)
                 raise UnsupportedError(
-                    "a tape is asked in a loop inside its own block, which has run in part",
+                    "a gradient is requested in a loop of the tape's block, which has run in part",
                     span=span, source_line=self.source.line(span.line),
-                    advice="ask after the loop, or decorate the step with @s2s.function",
+                    advice="request it after the loop, or decorate the step with @s2s.function",
                 )  # fmt: skip
             if isinstance(stmt, core.If):
                 inside = stmt.body if line <= stmt.body[-1].end_line else stmt.orelse
@@ -205,14 +205,14 @@ class Block:
 
 
 def is_program(value: Any) -> bool:
-    """Whether a value is a module, function or class; such names become globals of the replay."""
+    """True if a value is a module, function or class; such names become globals of the replay."""
     return isinstance(
         value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
     )
 
 
 def _has_no_user_values(value: Any) -> bool:
-    """Whether an object holds no values of the user: a program, or an s2s function."""
+    """True if an object holds no values of the user: a program, or an s2s function."""
     return is_program(value) or hasattr(type(value), "_s2s_mode")
 
 

@@ -167,7 +167,7 @@ class QueryEvaluation:
         own = [name for name, other in self.names.items() if other is value]
         if source and len(own) > 1 and type(value) is float:
             raise UnsupportedError(
-                f"{' and '.join(own)} are one number: it cannot be told which is the source",
+                f"{' and '.join(own)} are one object: the source is ambiguous",
                 advice="give Python numbers as arrays or Variables",
             )
         if own:
@@ -272,7 +272,7 @@ def _check_equal(target: Any, again: Any, largest: float) -> None:
 
 def _replay_mismatch(what: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the block of this tape gives {what} when it is computed again: what it reads "
-        "has changed in a way that could not be followed",
+        f"the block of this tape gives {what} when it is computed again: one of its inputs "
+        "has changed in a way that s2s does not detect",
         advice=ADVICE,
     )

@@ -20,7 +20,7 @@ class Bar:
 
     def __len__(self) -> int:
         if self.total is None:
-            raise TypeError("the length of what is watched is not known")
+            raise TypeError("the length of the iterable is not known")
         return self.total
 
     def __iter__(self) -> Iterator[Any]:

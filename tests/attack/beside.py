@@ -1,4 +1,5 @@
-"""Runs a program beside CPython: the same outcome, or a refusal with its line."""
+"""Compares a program with CPython: the outcome must be equal, or the program refused with its
+line."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Verdict:
 
 @dataclass
 class Outcome:
-    """What a call did: its value or error, what became of its arguments, and what it printed."""
+    """The outcome of a call: its value or error, the arguments afterwards, and the printed text."""
 
     value: Any
     error: Exception | None
@@ -46,7 +47,7 @@ class Outcome:
 
 
 def load(source: str) -> dict[str, Any]:
-    """The names that a module with this source defines.  Each has a file name of its own."""
+    """The namespace of a module with this source, which gets a unique file name."""
     file = f"<beside {next(_numbers)}>"
     text = _HEADER + source
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -80,8 +81,8 @@ def judge(
     widened: bool = False,
     **options: Any,
 ) -> Verdict:
-    """The value, the errors, the arguments afterwards, and the printed text.  `widened`: a number
-    that is one of two may have the wider type of both."""
+    """Compare the value, the error, the arguments afterwards and the printed text.  `widened`: a
+    scalar that is one of two may have the wider type of both."""
     expected = outcome(function, args)
     actual = outcome(s2s.function(function, backend=backend, **options), args)
     return compare(actual, expected, widened)
@@ -92,7 +93,8 @@ def judge_source(source: str, args: tuple[Any, ...], **options: Any) -> Verdict:
 
 
 def judge_gradient(function: Callable[..., Any], args: tuple[Any, ...]) -> Verdict:
-    """The gradient by the first argument against finite differences, unless the program fails."""
+    """Compare the gradient with respect to the first argument with finite differences, unless the
+    program fails."""
     if outcome(function, args).error is not None:
         return Verdict("right")
     actual = outcome(s2s.grad(function, backend="loops"), args)
@@ -134,12 +136,12 @@ def compare(actual: Outcome, expected: Outcome, widened: bool = False) -> Verdic
 
 
 def _builtin(error: type[Exception]) -> type[Exception]:
-    """NumPy's own classes of errors stand for those of Python that they are derived from."""
+    """The built-in exception class that a NumPy exception class derives from."""
     return next(c for c in error.__mro__ if c.__module__ == "builtins")
 
 
 def same(actual: Any, expected: Any) -> bool:
-    """Equal containers, shapes, dtypes and numbers; NumPy's numbers and Python's count alike."""
+    """True for equal containers, shapes, dtypes and values; NumPy scalars equal Python scalars."""
     if isinstance(expected, (list, tuple)):
         return (
             type(actual) is type(expected)

@@ -1,8 +1,8 @@
-"""Programs over all dtypes, operations and kinds of operands, judged against NumPy (NEP 50).
+"""Programs over all dtypes, operations and kinds of operands, compared with NumPy (NEP 50).
 
 A `Case` is an expression with its arguments.  Expressions over the same arguments that NumPy
-accepts are compiled as one function, which returns a tuple; each that NumPy refuses is compiled
-on its own, since it ends the call.
+accepts are compiled as one function, which returns a tuple; an expression for which NumPy raises is
+compiled alone, because it ends the call.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ WRITES = ["a += b", "a *= b", "a -= b", "a[0] = b", "a[:] = b", "a.fill(b)", "a[
 
 
 def array(dtype: str, second: bool = False) -> np.ndarray:
-    """Three elements, at least one of them near an end of the dtype's range."""
+    """An array of three elements, at least one of them near a bound of the dtype's range."""
     kind = np.dtype(dtype).kind
     if kind == "b":
         return np.array([True, True, False] if second else [True, False, True])
@@ -347,7 +347,7 @@ def groups() -> Iterator[tuple[tuple[Any, ...], str, list[str]]]:
 
 
 def expected(case: Case) -> Any:
-    """What CPython gives: the result, or the exception."""
+    """The outcome under CPython: the result, or the exception."""
     source = "def f({}):\n{}".format(
         ", ".join("ab"[: len(case.args)]), "".join(f"    {line}\n" for line in case.lines())
     )
@@ -367,7 +367,7 @@ def _copied(args: Sequence[Any]) -> list[Any]:
 
 @dataclass
 class Report:
-    """What the cases came to: "right", "refused", "deviation", "wrong" or "internal"."""
+    """The cases by outcome: "right", "refused", "deviation", "wrong" or "internal"."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -379,7 +379,7 @@ class Report:
 
 
 def judge(cases: Sequence[Case], backend: str, folder: Path) -> Report:
-    """Runs all cases; those over the same arguments in as few calls as possible."""
+    """Run all cases, those over the same arguments in as few calls as possible."""
     report = Report()
     together: dict[str, list[tuple[Case, Any]]] = {}
     alone: list[tuple[Case, Any]] = []
@@ -397,7 +397,7 @@ def judge(cases: Sequence[Case], backend: str, folder: Path) -> Report:
 
 
 def _run_batch(batch: list[tuple[Case, Any]], backend: str, folder: Path, report: Report) -> None:
-    """Compiles the batch as one function; in halves where that fails."""
+    """Compile the batch as one function; if that fails, in halves."""
     results = _call([case for case, _ in batch], backend, folder)
     if isinstance(results, Exception) and len(batch) > 1:
         middle = len(batch) // 2
@@ -450,7 +450,7 @@ def _verdict(case: Case, found: Any, wanted: Any) -> tuple[str, Case, str]:
 
 
 def deviates(case: Case, found: Any, wanted: Any) -> bool:
-    """Whether this is a documented difference from NumPy (docs/language.md)."""
+    """True for a documented difference from NumPy (docs/language.md)."""
     if isinstance(found, OverflowError):
         # `np.where` wraps a Python integer that does not fit; here it raises.
         return case.body.startswith("np.where")
@@ -465,7 +465,7 @@ def deviates(case: Case, found: Any, wanted: Any) -> bool:
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """Whether dtype, shape and values agree: integers exactly, floats within rounding."""
+    """True if dtype, shape and values agree: integers exactly, floats within rounding."""
     p, q = np.asarray(found), np.asarray(wanted)
     if p.dtype != q.dtype or p.shape != q.shape:
         return False

@@ -1,4 +1,4 @@
-"""Calls every routine of linear algebra, FFT and products, and gradients of all kinds, once.
+"""Calls every routine of linear algebra, FFT and matrix products, and gradients of all kinds, once.
 
 python -m tests.attack.every_kernel results.npz
 
@@ -66,7 +66,7 @@ def results() -> Iterator[tuple[str, Any]]:
             yield f"decompositions {n} {name}", s2s.grad(decompositions, wrt=(0, 1))(x, tall)
         for n in (8, 30, 34):  # radices 2 to 5, and a large prime factor
             yield f"transforms {n} {name}", s2s.grad(transforms)(matrix(1, n, dtype)[0])
-        for n in (2, 20, 90):  # three ways to multiply matrices
+        for n in (2, 20, 90):  # three variants of the matrix product
             yield (
                 f"chain {n} {name}",
                 s2s.grad(chain)(matrix(n, n + 1, dtype), matrix(n + 1, n, dtype)),

@@ -1,8 +1,9 @@
-"""Every function of numpy, numpy.linalg, numpy.fft, scipy.special and scipy.linalg beside NumPy.
+"""Compares every function of numpy, numpy.linalg, numpy.fft, scipy.special and scipy.linalg with
+the library.
 
-The names are those of the modules.  For each one that is supported `call_of` says how it is called;
-`judge` compares value, dtype and shape with NumPy's for every dtype, for special values, for empty
-and 0-d arrays, and first and second derivatives with differences.
+The names are those of the modules.  For each supported one `call_of` is a call of it.  The value,
+dtype and shape are compared with NumPy's for every dtype, for special values, for empty and 0-d
+arrays; first and second derivatives are compared with differences.
 
     python -m tests.attack.functions > docs/functions.md     (the table; takes some minutes)
 """
@@ -65,7 +66,8 @@ def paths() -> list[str]:
 
 
 def is_supported(path: str) -> bool:
-    """By its own name or by that of the same function, as `numpy.pow` is `numpy.power`."""
+    """True if the function is supported under its name or an alias, as `numpy.pow` is
+    `numpy.power`."""
     return path in SURFACES or path in LIBRARY or id(function_of(path)) in _supported()
 
 
@@ -81,8 +83,8 @@ def _supported() -> set[int]:
 
 # ---------------------------------------------------------------- how each one is called
 
-# `x` and `y` are vectors, `m` is a matrix, `q` a square one, `p` a positive definite one: all of
-# the dtype at hand.  `k` holds small integers, `n` is 3.  A statement may come before the result.
+# `x` and `y` are vectors, `m` is a matrix, `q` a square one, `p` a positive definite one, all of
+# the tested dtype. `k` holds small integers, `n` is 3.  Statements may precede the result.
 _CALLS: dict[str, str] = {}
 
 
@@ -232,12 +234,13 @@ _CALLS |= {
     "scipy.linalg.solve_triangular": "linalg.solve_triangular(q, q[0])",
 }
 
-# Where a function has derivatives that differences find; elsewhere 0.2 to 0.9.
+# The range of arguments in which differences approximate the derivative; the default is 0.2 to 0.9.
 _DOMAINS = {
     "arccosh": (1.2, 3.0), "acosh": (1.2, 3.0), "gamma": (1.2, 3.0), "gammaln": (1.2, 3.0),
     "loggamma": (1.2, 3.0), "digamma": (1.2, 3.0), "psi": (1.2, 3.0), "polygamma": (1.2, 3.0),
 }  # fmt: skip
-# What is chosen or counted, or is taken of random order: differences say nothing.
+# Functions that select or count, or whose order is random: differences do not approximate a
+# derivative.
 _NO_DIFFERENCES = set(
     """
 numpy.frexp numpy.union1d numpy.setxor1d numpy.histogram numpy.histogram_bin_edges numpy.unwrap
@@ -395,7 +398,7 @@ def _copies(values: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a result differs from NumPy's; the results where they are of one shape and dtype."""
+    """The difference of a result from NumPy's, with both results if shape and dtype are equal."""
 
     text: str
     got: Any = None
@@ -410,8 +413,8 @@ def _size(x: Any) -> Any:
 def difference(
     got: Any, want: Any, rtol: float = 0.0, exact: bool = False, terms: float = 0.0
 ) -> Difference | None:
-    """Compares results; floats to 64 units of their last place, or to `rtol`, and unless `exact`
-    with as much of the largest number added, and of the largest of the `terms` of a sum."""
+    """Compare results.  The tolerance of floats is 64 ulp, or `rtol`; unless `exact`, it is also
+    relative to the largest element and to the largest of the `terms` of a sum."""
     ours, theirs = _leaves(got), _leaves(want)
     if len(ours) != len(theirs):
         return Difference(f"{len(ours)} results for {len(theirs)}")
@@ -446,7 +449,7 @@ def _equal_elements(g: Any, w: Any, rtol: float, exact: bool, terms: float) -> A
         return np.isclose(g, w, rtol=rtol, atol=atol, equal_nan=True)
 
 
-# What is compared where NumPy leaves the order of some elements open.
+# The compared value where NumPy does not define the order of some elements.
 _COMPARED: dict[str, Callable[..., Any]] = {
     "numpy.partition": lambda out, x: (out[1], np.sort(out[:1]), np.sort(out[2:])),
     "numpy.argpartition": lambda out, x: (
@@ -459,7 +462,7 @@ REFUSALS = (S2SError,)
 
 
 def run(path: str, values: dict[str, Any], shape: str = "plain", backend: str = "loops") -> Outcome:
-    """Compares one call with NumPy's."""
+    """Compare one call with NumPy."""
     program = programs()[path]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -502,7 +505,7 @@ def _judged(path: str, values: dict[str, Any], shape: str, found: Difference | N
 
 
 def refusal(path: str) -> list[str]:
-    """Whether a function that is not supported is refused as such."""
+    """True if an unsupported function is refused by name."""
     try:
         s2s.function(programs()[path], backend="loops")(**next(inputs(path, "float64", "plain")))
     except s2s.InternalCompilerError as error:
@@ -515,7 +518,7 @@ def refusal(path: str) -> list[str]:
 
 
 def derivatives(path: str, backend: str = "loops") -> Outcome:
-    """Compares first and second derivatives with differences."""
+    """Compare first and second derivatives with differences."""
     program = programs()[path]
     low, high = _DOMAINS.get(path.rpartition(".")[2], (0.2, 0.9))
     values = next(inputs(path, "float64", "plain"))
@@ -617,22 +620,22 @@ def _against_differences(
 
 
 def _difference(f: Any) -> float:
-    """Of fourth order."""
+    """A central difference of fourth order."""
     h = 1e-3
     return float((8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h))
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where a function differs from NumPy's, and why that is left so: for which dtypes and kinds
-    of input, and there at which elements, or by how much, or with which kind of difference."""
+    """An accepted deviation from NumPy, with its reason: the dtypes and kinds of input, and there
+    the elements, the tolerance or the kind of difference."""
 
     why: str
     dtypes: tuple[str, ...] = tuple(DTYPES)
     shapes: tuple[str, ...] = SHAPES
     at: Callable[..., Any] | None = None  # of the arguments: a mask of elements
     rtol: float = 0.0
-    kind: str = ""  # how the difference starts
+    kind: str = ""  # the beginning of the difference's description
 
     def excuses(self, values: dict[str, Any], shape: str, found: Difference) -> bool:
         array = next(v for v in values.values() if isinstance(v, np.ndarray))
@@ -729,13 +732,14 @@ def cases() -> list[tuple[str, str, str]]:
 
 
 def wrong(path: str, dtype: str, shape: str, backend: str = "loops") -> list[str]:
-    """What is wrong about a function for a dtype and a kind of input, known deviations aside."""
+    """A description of the difference for a dtype and a kind of input; empty if there is none but
+    known deviations."""
     found = [run(path, values, shape, backend) for values in inputs(path, dtype, shape)]
     return list(dict.fromkeys(o.detail for o in found if o.verdict == "wrong"))
 
 
 def deviations(path: str) -> set[tuple[str, str]]:
-    """The dtypes and kinds of input for which a known deviation is met."""
+    """The dtypes and kinds of input for which a known deviation occurs."""
     return {
         (dtype, shape)
         for dtype in KNOWN[path].dtypes
@@ -750,12 +754,13 @@ def deviations(path: str) -> set[tuple[str, str]]:
 _INTRO = """# Functions beside NumPy and SciPy
 
 Every public function of `numpy`, `numpy.linalg`, `numpy.fft`, `scipy.special` and `scipy.linalg`.
-This page is generated by `python -m tests.attack.functions > docs/functions.md`; each row is found
-by calling the function. *Yes* means that the value, its dtype and its shape are NumPy's; *refused*
-that the call is refused with its line; — that NumPy itself does not take such numbers. Derivatives
-are compared with differences in float64: *2* means that first and second derivatives agree.
-`tests/attack/test_functions.py` compares special values (0, -0.0, infinities, NaN, very large and
-very small numbers), empty and 0-d arrays in every dtype, but for the remarks given here.
+This page is generated by `python -m tests.attack.functions > docs/functions.md`; each row is the
+result of calls of the function. *Yes* means that the value, its dtype and its shape are NumPy's;
+*refused* that the call is refused with its line; — that NumPy itself does not accept this dtype.
+Derivatives are compared with differences in float64: *2* means that first and second derivatives
+agree. `tests/attack/test_functions.py` compares special values (0, -0.0, infinities, NaN, very
+large and very small numbers), empty and 0-d arrays in every dtype, except for the deviations in the
+remarks.
 """
 _COLUMNS = {"bool": "bool", "integers": "int64", "floats": "float64", "complex": "complex128"}
 

@@ -1,4 +1,4 @@
-"""Twenty functions of all kinds, for tests that call many gradients at the same time.
+"""Twenty functions of all kinds, for tests that call many gradients concurrently.
 
 `calls()` are functions without parameters that return a gradient; each has a compiled form and a
 reference that is computed without a compiler (`backend="loops"`).  Four of them are called inside
@@ -143,7 +143,7 @@ def _reference(f: Any, x: Any) -> Callable[[], Any]:
 
 
 def _inside(gradient: Any, x: Any) -> Callable[[], Any]:
-    """The `@njit` function is made by the first thread that calls, so Numba is imported there."""
+    """The first thread that calls creates the `@njit` function, so it imports Numba."""
     made: list[Any] = []
 
     def call() -> Any:

@@ -1,4 +1,5 @@
-"""Random programs that make iterators, consume parts of them, and change what they run over."""
+"""Random programs that create iterators, consume parts of them, and modify the underlying
+sequences."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ LISTS = ("values", "grown", "more")
 
 
 class Iteration:
-    """One program, made of a seed; its result is a float that depends on `x` and `k`."""
+    """One program, determined by a seed; its result is a float that depends on `x` and `k`."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

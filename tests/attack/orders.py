@@ -1,7 +1,7 @@
-"""Random programs that tell in which order, and how often, their parts are evaluated.
+"""Random programs that record in which order, and how often, their parts are evaluated.
 
-`note` and `mark` write the time of their evaluation into an array, walrus expressions count, and
-some parts fail when they are evaluated although they must not be.
+`note` and `mark` write a counter into an array when they are evaluated, walrus expressions count
+evaluations, and parts that must not be evaluated raise an error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ NUMBERS = ("a", "b", "c", "0.0", "1.0", "0.5", "a + b")
 
 
 class Order:
-    """One program, made of a seed.  All its conditions stay the same near the arguments."""
+    """One program, determined by a seed.  No condition changes in a neighbourhood of the
+    arguments."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

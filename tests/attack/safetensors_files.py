@@ -1,7 +1,7 @@
 """Safetensors files, well-formed and malformed, by name.
 
-`python -m tests.attack.safetensors_files` asks the `safetensors` library about each and writes
-its verdicts to `safetensors_verdicts.json`.
+`python -m tests.attack.safetensors_files` reads each with the `safetensors` library and writes the
+outcomes to `safetensors_verdicts.json`.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def malformed() -> Iterator[tuple[str, bytes]]:
 
 
 def mutated(seed: int) -> bytes:
-    """A file of random arrays in which something was changed."""
+    """A file of random arrays with a random modification."""
     rng = random.Random(seed)
     header: dict[str, Any] = {}
     end = 0
@@ -230,7 +230,7 @@ def library_accepts(content: bytes) -> bool:
 
     try:
         load(content)
-    except (SafetensorError, KeyError, AttributeError, ValueError):  # what NumPy does not have
+    except (SafetensorError, KeyError, AttributeError, ValueError):  # dtypes unknown to NumPy
         return False
     return True
 

@@ -39,7 +39,7 @@ _ROWS = [
 _ONES = "kernel_initializer='ones', recurrent_initializer='ones'"
 _RECURRENT = [f"SimpleRNN(1, {_ONES})", f"LSTM(1, {_ONES})", f"GRU(1, {_ONES})"]
 
-# By name: the expression, and the shape that one input is spread to.
+# By name: the expression, and the shape that one input is expanded to.
 CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     **{name: (f"tf.keras.activations.{name}(x)", ()) for name in _ACTIVATIONS},
     "gelu approximate": ("tf.keras.activations.gelu(x, approximate=True)", ()),
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "LayerNormalization, alone": ("layer(x)", (1, 1)),
 }  # fmt: skip
 
-# What makes the layer of a case.
+# The constructor of the layer of a case.
 LAYERS = {
     **{n[: n.index("(")]: f"tf.keras.layers.{n}" for n in _RECURRENT},
     "Dense": "tf.keras.layers.Dense(2, activation='sigmoid', kernel_initializer='ones')",
@@ -88,14 +88,14 @@ LAYERS = {
 
 
 def spread(v: float, shape: tuple[int, ...]) -> np.ndarray:
-    """The input in each place of its own row, beside ordinary numbers."""
+    """One row per position: the input at that position, ordinary numbers elsewhere."""
     rest = np.array([0.5, -1.25, 2.0], np.float32)[: int(np.prod(shape))].copy()
     rest[0] = v
     return rest.reshape(shape)
 
 
 def outcomes(tf: Any, folder: Path, cases: Any = CASES) -> dict[str, list[Any]]:
-    """Of each case the value and the gradient of its sum, flat, for each of the inputs."""
+    """For each case and input: the value and the gradient of its sum, flattened."""
     found: dict[str, list[Any]] = {}
     for number, name in enumerate(cases):
         text, shape = CASES[name]

@@ -110,7 +110,8 @@ def loop_ahead(x: Any, a: int, b: int) -> Any:
 INDICES = [index, index_matrix, index_arrays, index_written, rolled, loop_down, loop_ahead]
 
 
-# Integers wrap, unlike Python's: whatever these give, they stay within their arrays.
+# Integers wrap, unlike Python's.  Only memory safety is tested: all accesses stay within the
+# arrays.
 
 
 def wrapping_index(x: Any, a: int, b: int) -> Any:

@@ -1,10 +1,10 @@
-"""Runs programs of `sizes_programs` on every pair of extreme numbers, beside NumPy.
+"""Runs programs of `sizes_programs` on every pair of extreme integers and compares with NumPy.
 
     python -m tests.attack.sizes_run numba read write …
 
-The array lies in the middle of a larger one, whose other elements must not change.  It is a process
-of its own, so that a signal fails a test and not the run.  Prints what is wrong, and how many cases
-there were.
+The array is the middle of a larger one, whose other elements must not change.  It runs in its own
+process, so that a signal fails one test and does not end the run.  Prints the failures and the
+number of cases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import s2s
 from tests.attack import sizes_programs as programs
 from tests.scale import count
 
-LARGE = 1 << 46  # no array is so long
+LARGE = 1 << 46  # no array is as long as this
 N = 12
 NEAR = [0, 1, 2, 3, 4, 5, N - 1, N, N + 1]
 FAR = [2**31, 2**62, 2**62 + 1, 2**63 - 1]
@@ -35,12 +35,12 @@ def outcome(function: Any, *args: Any) -> Any:
     try:
         return function(*args)
     except (MemoryError, ValueError):
-        return ValueError  # NumPy tells "too large" apart from "larger than memory"
+        return ValueError  # NumPy distinguishes "too large" from "larger than memory"
     except (IndexError, OverflowError) as error:
         return type(error)
 
 
-REFUSED = Exception  # in whichever way
+REFUSED = Exception  # any exception
 
 
 def expected(function: Any, x: Any, numbers: tuple[int, ...]) -> Any:
@@ -54,7 +54,7 @@ def expected(function: Any, x: Any, numbers: tuple[int, ...]) -> Any:
 def cases(function: Any) -> list[tuple[int, ...]]:
     numbers = NUMBERS
     if function in programs.SHAPES:
-        numbers = [n for n in NUMBERS if abs(n) != 2**31]  # which fits into some memories
+        numbers = [n for n in NUMBERS if abs(n) != 2**31]  # it may fit into memory
     if function is programs.loop_ahead:
         numbers = [n for n in NUMBERS if n < 2**31]
     found: list[tuple[int, ...]] = list(itertools.product(numbers, repeat=2))
@@ -71,8 +71,8 @@ def differs(want: Any, got: Any) -> bool:
 
 
 def slope(function: Any, x: Any, numbers: tuple[int, ...]) -> float:
-    """The derivative along all ones: the functions are polynomials of second degree, at most of
-    fourth, for which these differences are exact."""
+    """The directional derivative along ones.  The functions are polynomials of degree two, at most
+    four, for which these differences are exact."""
     h = 0.25
     f = [function(x + k * h, *numbers) for k in (-2, -1, 1, 2)]
     return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h)

@@ -1,14 +1,14 @@
-"""Long runs: memory and time over many steps, many threads at once, and processes that are killed.
+"""Long runs: memory and time over many steps, many concurrent threads, and killed processes.
 
 python -m tests.attack.soak steps plain|batches|threads --steps 1000000
 python -m tests.attack.soak cold --threads 8 --functions 20 --seconds 60
 python -m tests.attack.soak kills --times 200
 
 `steps` prints resident memory, allocated blocks and CPU time per step for each tenth of the run.
-`cold` begins with an empty cache: threads compile and then call gradients at the same time, and
-every result is compared with one that no compiler made.  `kills` ends processes with SIGKILL while
-they write to the cache, and checks after each that what is in the cache is whole.  Each exits with
-1 if something is wrong; `--limit` is after how many seconds a deadlock is reported.
+`cold` begins with an empty cache: threads compile and call gradients concurrently, and every result
+is compared with an interpreted one.  `kills` ends processes with SIGKILL while they write to the
+cache, and checks after each that all entries are complete.  The exit status is 1 after a failure;
+`--limit` is the number of seconds after which a deadlock is reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.attack.gradients import calls
 
 
 class Trainer:
-    """A small regression, trained with a tape in plain code: no function is decorated."""
+    """A small regression, trained with a tape in plain Python."""
 
     def __init__(self, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def plain(steps: int) -> Callable[[int, int], float]:
 
 
 def batches(steps: int) -> Callable[[int, int], float]:
-    """A batch size changes with each step."""
+    """The batch size changes with each step."""
     trainer = Trainer()
     sizes = [*range(1, 65)]
     random.Random(0).shuffle(sizes)
@@ -86,7 +86,8 @@ def batches(steps: int) -> Callable[[int, int], float]:
 
 
 def threads(steps: int) -> Callable[[int, int], float]:
-    """Four threads, each with variables of its own, share the steps; they end with each tenth."""
+    """Four threads, each with its own Variables, share the steps; they are joined after each
+    tenth."""
     trainers = [Trainer(seed) for seed in range(4)]
 
     def run(first: int, last: int) -> float:
@@ -117,20 +118,21 @@ def together(work: Callable[[Any], None], items: list[Any]) -> None:
 
 
 def resident() -> float:
-    """In megabytes."""
+    """Resident memory in megabytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def seconds(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
-    """CPU time, and the result."""
+    """The CPU time of a call, and its result."""
     start = time.process_time()
     result = work(*args)
     return time.process_time() - start, result
 
 
 def reference_work() -> int:
-    """Some milliseconds of plain Python: what a busy machine makes slower, it makes slower, too."""
+    """Some milliseconds of plain Python, as a unit of time that scales with the load of the
+    machine."""
     return sum(i * i % 7 for i in range(50_000))
 
 
@@ -167,7 +169,7 @@ def steps_command(options: argparse.Namespace) -> bool:
 
 
 def run_cold(count: int, functions: int, seconds: float, seed: int) -> tuple[int, list[str]]:
-    """How many calls were made, and what was wrong."""
+    """The number of calls, and the failures."""
     made = calls()
     random.Random(seed).shuffle(made)
     made = made[:functions]
@@ -177,7 +179,7 @@ def run_cold(count: int, functions: int, seconds: float, seed: int) -> tuple[int
     wrong: list[str] = []
 
     def work(k: int) -> None:
-        # Half of the threads begin at the same function, the others each at its own.
+        # Half of the threads begin with the same function, the others with different ones.
         order = made[k % len(made) :] + made[: k % len(made)] if k % 2 else list(made)
         barrier.wait()
         try:
@@ -249,8 +251,9 @@ AT_ONCE = 3  # functions that a process compiles; it makes 57 changes to the cac
 
 
 def run_kills(times: int, seed: int) -> tuple[int, list[str]]:
-    """How many processes were killed while they wrote to the cache, and what was wrong.  Three
-    processes in a row work on the same functions and find what the one before has left."""
+    """The number of processes that were killed while they wrote to the cache, and the failures.
+    Three successive processes work on the same functions, so each finds the files that the previous
+    one left."""
     rng = random.Random(seed)
     wrong: list[str] = []
     killed = 0
@@ -278,7 +281,7 @@ def run_kills(times: int, seed: int) -> tuple[int, list[str]]:
 
 
 def _damaged(folder: Path) -> list[str]:
-    """Files under their final names that are not whole: those would be read again and again."""
+    """Incomplete files under their final names, which every later process would read."""
     from s2s.cache import store
 
     found = [p for p in folder.rglob("*") if p.is_file() and p.suffix == "" and p.name[0] != "."]

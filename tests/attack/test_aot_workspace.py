@@ -1,8 +1,9 @@
-"""The workspace and the state of a library, from C: sizes are exact, and errors change nothing.
+"""The workspace and the state of a library, called from C: sizes are exact, and a failed call
+changes nothing.
 
-Each program is built, and called by a C program with workspaces of many sizes and with arguments
-that make it fail midway.  After each failure the state and the arrays that it writes are compared,
-byte by byte, with what they were.
+Each program is built and called by a C program with workspaces of many sizes and with arguments for
+which it fails midway.  After each failure, the state and the written arrays are compared byte by
+byte with their previous contents.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ int main(void) {
 
 @dataclass
 class Program:
-    """`good` and `bad` are arguments; `fails` the status's text for the bad ones, or None."""
+    """`good` and `bad` are arguments; `fails` is the status message for the bad ones, or None."""
 
     function: Any
     signature: Any
@@ -131,7 +132,7 @@ def _step(model: Any, optimizer: Any) -> Any:
 
 
 def _labels(classes: int, n: int = 16) -> tuple[Any, Any]:
-    """Good ones, and such that the program meets a bad one in the middle."""
+    """Valid labels, and labels of which one in the middle is invalid."""
     good = np.arange(n) % classes
     bad = good.copy()
     bad[n // 2] = classes + 3
@@ -149,7 +150,7 @@ def pooling() -> Program:
 
 
 def normalised() -> Program:
-    """Moving averages are written before the loss looks at the labels."""
+    """Moving averages are written before the loss checks the labels."""
     model = Sequential([Dense(8), BatchNormalization(), Dropout(0.5), Dense(4)])
     x = np.random.default_rng(1).normal(size=(16, 6)).astype(np.float32)
     model(x)
@@ -168,7 +169,8 @@ def recurrent() -> Program:
 
 
 def _halving(x, limit, i):
-    """A `while` loop whose values are saved for the adjoint: only the run tells how many."""
+    """A `while` loop whose values are saved for the adjoint; their number is known only at run
+    time."""
     s = 0.0
     while np.sum(x) > limit:
         x = x * 0.5 + 0.001 * np.sin(x)
@@ -184,7 +186,7 @@ def looping() -> Program:
 
 
 def _ragged(x, counts, i):
-    """Pieces of lengths that the data tells."""
+    """Pieces whose lengths are data."""
     pieces = []
     for k in range(counts.shape[0]):
         pieces.append(np.sum(np.sin(x[: counts[k]]) ** 2))
@@ -209,7 +211,7 @@ def _in_place(x, i):
 
 
 def writing() -> Program:
-    """An array of the caller's is written before an index turns out to be wrong."""
+    """An array of the caller is written before an index is found to be out of bounds."""
     x = np.linspace(0.0, 1.0, 33)
     return Program(s2s.function(_in_place), "float64[n], int64", (33,), (x, 3), (x, 1000),
                    "IndexError", written=(0,), state=False, result="float64")  # fmt: skip

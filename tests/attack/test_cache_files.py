@@ -1,4 +1,4 @@
-"""The cache deletes only what it wrote, uses only what it wrote, and is never needed."""
+"""The cache deletes and uses only files that it wrote, and s2s works without it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.scale import count, sample
 
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are those of POSIX")
 ROOT = Path(__file__).parents[2]
-STRANGER = 12345  # a user that the system does not know
+STRANGER = 12345  # a user id without an account
 KEY = "0123456789abcdef" * 2
 needs_root = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="only root can become someone else"
@@ -76,7 +76,7 @@ def test_a_relative_xdg_directory_is_ignored(monkeypatch):
 
 
 def named_files() -> Iterator[tuple[str, bytes]]:
-    """Files of a user, by names that resemble ours, with contents that resemble ours."""
+    """Files of a user whose names and contents resemble those of cache entries."""
     bodies = {
         "": b"", "text": b"int main(void) { return 0; }", "hash": KEY.encode(),
         "seal of another": store._seal(f"kernel_{KEY}") + b"rest",
@@ -116,7 +116,7 @@ def test_clear_removes_a_copy_of_an_entry_only_under_its_own_name(home, capsys):
     store.write_entry(entry, [1, 2])
     other = home / f"kernel_{KEY[::-1]}"
     shutil.copy(entry, other)
-    entry.write_bytes(entry.read_bytes()[:-1])  # damaged, and still ours
+    entry.write_bytes(entry.read_bytes()[:-1])  # damaged, but still recognised as written by s2s
     unfinished = home / f".new-kernel_{KEY}-abc123"
     unfinished.write_bytes(b"")
     half = home / f".new-kernel_{KEY}-abc124"
@@ -192,8 +192,8 @@ def test_files_and_directories_of_others_are_not_used(home, monkeypatch):
 
 # ---------------------------------------------------------------- without a cache
 
-# Compiles a gradient, and a function of ours that Numba compiles; prints how many kernels were
-# compiled and not found in the cache.
+# Compiles a gradient, and a function of s2s that Numba compiles; prints the number of kernels that
+# were compiled because they were not in the cache.
 CHILD = """
 import contextlib, os, sys, tempfile, warnings
 warnings.simplefilter("always")
@@ -229,7 +229,7 @@ assert np.array_equal(_transposed(np.arange(6.0).reshape(2, 3)), np.arange(6.0).
 print("made", *sorted(set(made)))
 print("in", store.directory())
 """
-# A user that may read everything, as the interpreter may lie in root's home, but write nothing.
+# A user that may read everything, because the interpreter may be in root's home, but write nothing.
 STRANGERS = (
     "setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
     "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
@@ -244,7 +244,7 @@ def child(
     by: tuple[str, ...] = (),
     **environment: str,
 ) -> tuple[list[str], Path, str]:
-    """What was compiled in a process of its own, its cache directory, and what it warned of."""
+    """The number of kernels compiled in a new process, its cache directory, and its warnings."""
     script = tmp_path / "program.py"
     script.write_text(textwrap.dedent(CHILD).format(before=before, factor=factor))
     tmp_path.chmod(0o755)
@@ -276,21 +276,22 @@ def tree(folder: Path) -> dict[str, float]:
 
 
 def test_a_user_without_a_home_and_an_installation_that_is_read_only(tmp_path, stranger):
-    """An unknown user, to whom the installation and the directory of the program belong not."""
+    """A user without an account, who owns neither the installation nor the directory of the
+    program."""
     made, folder, said = child(tmp_path, by=stranger)
-    assert made == ALL and "without a lasting cache" in said
-    assert folder.name.startswith("s2s-") and not folder.exists()  # it is removed at the end
+    assert made == ALL and "without a persistent cache" in said
+    assert folder.name.startswith("s2s-") and not folder.exists()  # removed at exit
 
 
 def test_no_place_at_all(tmp_path, stranger):
     before = "def none(**_): raise FileNotFoundError('no usable temporary directory')\n"
     made, folder, said = child(tmp_path, before + "tempfile.mkdtemp = none", by=stranger)
-    assert made == ALL and "without a lasting cache" in said
+    assert made == ALL and "without a persistent cache" in said
     assert folder == Path(os.devnull) / "s2s"
 
 
 def test_a_warm_cache_that_is_read_only(tmp_path, stranger):
-    """As in an image that root has built and someone else runs."""
+    """As in a container image that root has built and another user runs."""
     home = tmp_path / "cache"
     assert child(tmp_path, S2S_CACHE_DIR=str(home))[0] == ALL
     for path in (home, *home.iterdir()):
@@ -305,7 +306,7 @@ def test_a_warm_cache_that_is_read_only(tmp_path, stranger):
 
 @posix
 def test_files_that_cannot_grow(tmp_path):
-    """As on a disk that is full."""
+    """As on a full disk."""
     before = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
     for size in sample([0, 2000], 1):
         home = tmp_path / str(size)
@@ -332,7 +333,7 @@ def test_a_disk_that_is_full(tmp_path):
 
 
 def test_nothing_is_written_beside_the_sources():
-    """No function that Numba compiles for us has Numba's own cache."""
+    """No function that Numba compiles for s2s uses Numba's own cache."""
     from numba.core.caching import FunctionCache
     from numba.core.dispatcher import Dispatcher
 
@@ -357,7 +358,7 @@ def test_a_home_that_is_not_there(monkeypatch):
     for name in ("S2S_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     store.temporary_directory.cache_clear()
-    with pytest.warns(UserWarning, match="without a lasting cache"):
+    with pytest.warns(UserWarning, match="without a persistent cache"):
         folder = store.directory()
     assert folder in store.temporary and store.directory() == folder
 
@@ -368,7 +369,7 @@ def test_a_chosen_directory_below_a_file(tmp_path, monkeypatch):
     with pytest.raises(CacheError, match="it is not a directory"):
         store.directory()
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "file" / "below"))
-    with pytest.warns(UserWarning, match="without a lasting cache .*Not a directory"):
+    with pytest.warns(UserWarning, match="without a persistent cache .*Not a directory"):
         assert store.directory() in store.temporary
 
 
@@ -423,7 +424,7 @@ print(damaged["unfinished"], damaged["whole"])
 
 @posix
 def test_writers_that_are_killed(tmp_path):
-    """200 times: entries are whole, and what is unfinished has no entry's name."""
+    """200 times: entries are complete, and partial files do not have the name of an entry."""
     environment = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(count(50, 200)), "1"],
@@ -479,7 +480,7 @@ print("right")
 
 @posix
 def test_compiling_processes_that_are_killed(tmp_path):
-    """What the next process finds in the cache gives the right gradient."""
+    """The next process computes the right gradient with what it finds in the cache."""
     script = tmp_path / "program.py"
     script.write_text(COMPILING)
     environment = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}

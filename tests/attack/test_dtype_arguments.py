@@ -1,6 +1,7 @@
 """`dtype=` and `casting=` of functions, and arrays given as `out=`.
 
-The dtype of NumPy's result, its TypeError where a conversion is not of the same kind, or refused.
+The dtype of the result is NumPy's, a conversion to another kind raises NumPy's TypeError, or the
+call is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from tests.attack.beside import Verdict, judge_source
 from tests.scale import sample
 
-# D stands for the keyword.
+# D is replaced by the keyword.
 CALLS = """
     np.concatenate([a,a],D) np.concatenate([a,A[0]],axis=0,D) np.stack([a,a],D) np.stack([a,b],1,D)
     np.hstack([a,b],D) np.vstack([a,b],D) np.stack([a[0],b[0]],D) np.concatenate([A,A],axis=1,D)

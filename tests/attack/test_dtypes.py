@@ -1,7 +1,7 @@
 """Dtypes and promotion (NEP 50) against NumPy: right, refused, or a documented deviation.
 
-`dtype_cases` generates the programs.  Beside them stand the joins of paths, integers that do not
-fit, and dtypes that are not supported.
+`dtype_cases` generates the programs.  Further tests cover phis, integers out of range, and
+unsupported dtypes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_single_operands(tmp_path):
 
 
 def test_small_integers_in_machine_code(tmp_path):
-    """Numba widens small integers to 64 bits; what is emitted wraps them."""
+    """Numba promotes small integers to 64 bits; emitted code wraps them."""
     labels = [
         "array int8",
         "array uint16",
@@ -177,7 +177,7 @@ def argument(c, x, t=1e300):
 )
 @pytest.mark.parametrize("c", [True, False])
 def test_joined_paths_keep_their_value(function, c):
-    """Equal to CPython's, or refused: while translating, or by an OverflowError at run time."""
+    """Equal to CPython's, or refused: at compile time, or by an OverflowError at run time."""
     array: Any = np.array([200, 100, 3], np.uint8)
     if "x" in function.__code__.co_varnames:
         array = np.array([1.5, 2.0, 3.0], np.float32)

@@ -1,4 +1,4 @@
-"""Every part of an expression is evaluated where and as often as CPython evaluates it."""
+"""Every part of an expression is evaluated when and as often as in CPython."""
 
 from __future__ import annotations
 

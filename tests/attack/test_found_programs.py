@@ -1,4 +1,4 @@
-"""Programs that `tests.fuzz.frontend` found, by class: what CPython does, or a refusal."""
+"""Programs that `tests.fuzz.frontend` found, by class: the outcome of CPython, or a refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = np.array([0.5, 1.5, 2.5])
 SIX = np.arange(6.0)
 I8, U8, U16, F32 = np.int8(100), np.uint8(200), np.uint16(300), np.float32(1.5)
 
-# Errors in what does not run: a loop or comprehension without elements.
+# Errors in code that is not executed: a loop or comprehension without elements.
 NOT_REACHED = [
     ("x + sum([missing for i in range(n)])", (1.0, 0)),
     ("x + sum([(lambda y: y)(1.0, 2.0) for i in range(n)])", (1.0, 0)),
@@ -53,7 +53,7 @@ MIXED_INTEGERS = [
     )
     for given in ((I8, U16, 0), (I8, U16, 1), (U8, I8, 0), (np.uint64(2), I8, 1), (I8, 3, 1))
 ]
-# Conversions and comparisons that fail while compiling.
+# Conversions and comparisons that fail at compile time.
 CONSTANTS = [
     (text, (1.0,))
     for text in (
@@ -120,7 +120,7 @@ STATEMENTS = [
     ("rest = [x]\n    for i in range(n):\n        rest.append(x * i)\n"
      "    return np.concatenate(rest, dtype=int, casting='unsafe')", (X, 2)),
 ]  # fmt: skip
-# Sequences that are no array, since their parts have different shapes.
+# Sequences that cannot be arrays, because their elements have different shapes.
 INHOMOGENEOUS = [
     (f"{function}(x)", (given,))
     for function in ("np.sum", "np.array", "np.exp", "np.stack")
@@ -146,7 +146,7 @@ def test_found_programs() -> None:
 
 @pytest.mark.parametrize("backend", ["loops", "numba"])
 def test_size_argument_changes_its_sign(backend: str) -> None:
-    """A negative size is a program of its own: guards tell the two apart."""
+    """A negative size is another specialisation, distinguished by a guard."""
     f = load("def f(x, n):\n    return np.sum(x.reshape(n, 3)[1] ** 2)\n")["f"]
     gradient = s2s.grad(f, backend=backend)
     for n in (2, -1, 2, -2):
@@ -158,7 +158,8 @@ def test_size_argument_changes_its_sign(backend: str) -> None:
 @pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_extreme_of_a_large_python_float(name: str, dtype: Any) -> None:
-    """A Python float beside a small float dtype is rounded to it, and never becomes infinite."""
+    """A Python float combined with a small float dtype is rounded to it and does not become
+    infinite."""
     f = s2s.function(load(f"def f(x, y):\n    return {name}(x, y)\n")["f"], backend="loops")
     large = 1e300 if name == "max" else -1e300
     with pytest.raises(OverflowError, match="is too large for float"):
@@ -167,7 +168,7 @@ def test_extreme_of_a_large_python_float(name: str, dtype: Any) -> None:
 
 
 def test_vectorized_function_with_an_array_for_its_result() -> None:
-    """The third argument is `out`: refused, not taken for one too many."""
+    """The third argument is `out`: it is refused, not counted as a superfluous argument."""
     nb = pytest.importorskip("numba")
 
     @nb.vectorize([nb.float64(nb.float64, nb.float64)])
@@ -190,5 +191,5 @@ def abandoned_loop(s: Any, n: Any) -> Any:
 @pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize("backend", ["loops", "python", None])
 def test_number_is_an_integer_after_some_iterations(backend: Any, n: int) -> None:
-    """The first attempt takes `s` to stay a float; its definitions must be forgotten."""
+    """The first attempt assumes that `s` stays a float; its definitions must be discarded."""
     assert s2s.function(abandoned_loop, backend=backend)(-0.75, n) == abandoned_loop(-0.75, n)

@@ -1,4 +1,4 @@
-"""Every function of NumPy and SciPy that is supported agrees with them; all others are refused."""
+"""Every supported function of NumPy and SciPy agrees with the library; all others are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ REFUSED = [p for p in f.paths() if not f.is_supported(p)]
 
 
 def groups(cases: list, size: int) -> list:
-    """A test each for some of the cases, since a case alone takes less time than a test."""
+    """Groups of cases, one test each, because a single case takes less time than the overhead of a
+    test."""
     return [cases[i : i + size] for i in range(0, len(cases), size)]
 
 
@@ -50,7 +51,7 @@ def test_compiled() -> None:
 
 @pytest.mark.parametrize("path", f.KNOWN)
 def test_known_deviations_are_met(path: str) -> None:
-    """A deviation that is gone loses its excuse."""
+    """A deviation that no longer occurs must be removed from the list."""
     assert f.deviations(path)
 
 

@@ -1,4 +1,4 @@
-"""Names and file names are arbitrary strings: generated text holds nothing but what was meant.
+"""Names and file names are arbitrary strings and must not inject code into generated text.
 
 Each hostile name goes into each kind of output.  The output is parsed by the language's own
 parser and compared with the output for a harmless name.
@@ -85,7 +85,7 @@ def f(x, i):
 
 
 def function(name: str, folder: str = "") -> Any:
-    """A function whose file and qualified name are `name`."""
+    """A function with the file name and qualified name `name`."""
     file = f"{folder}{name}.py"
     lines: list[str] = TEXT.splitlines(True)
     linecache.cache[file] = (len(TEXT), None, lines, file)
@@ -106,7 +106,7 @@ def gradient(name: str) -> Any:
 
 
 def tree(text: str) -> str:
-    """A module's syntax tree, in which the texts of errors are one."""
+    """The syntax tree of a module, with all error messages replaced by one text."""
     parsed = ast.parse(text)
     for node in ast.walk(parsed):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -178,7 +178,7 @@ class Tags(html.parser.HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "i":  # highlighted words depend on the text
+        if tag != "i":  # highlighting depends on the text
             self.found.append((tag, [k for k, _ in attrs]))
 
     def handle_endtag(self, tag: str) -> None:
@@ -250,7 +250,7 @@ def test_coloured_terminals_get_only_the_escapes_of_colours(name: str, capsys: A
     out.code(name, "python")
     out.sides(sides(function(name, "/a folder/"), _compiled(made)))
     text = capsys.readouterr().out
-    # Rich writes colours and links, whose targets are percent-encoded.
+    # Rich emits colours and links with percent-encoded targets.
     text = re.sub(r"\x1b\[[\d;]*m|\x1b\]8;[\w=;.-]*(?:file://[\w/.%#-]*)?\x1b\\", "", text)
     assert is_clean(text)
 
@@ -269,7 +269,7 @@ def test_the_command_reports_errors_without_escapes(tmp_path: Path, capsys: Any)
 
 
 def interface(name: str, library: str = "step") -> dict[str, str]:
-    """The texts of a library, without its machine code."""
+    """The text files of a library."""
     scale = s2s.Variable(np.ones(3), name=name)
     twin = s2s.Variable(np.ones(3), name=name + "_")
     made = function(name)
@@ -295,7 +295,7 @@ def interface(name: str, library: str = "step") -> dict[str, str]:
 
 
 def syntax(text: str, folder: Path, *, before: str = "", after: str = "") -> None:
-    """Compiles a header as C and as C++, with all warnings as errors."""
+    """Compile a header as C and as C++, with all warnings as errors."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     (folder / "it.h").write_text(text)
@@ -312,7 +312,7 @@ def syntax(text: str, folder: Path, *, before: str = "", after: str = "") -> Non
 
 
 def tokens(text: str) -> list[str]:
-    """A header without its comments, and without the name of the place of a variable."""
+    """A header without comments and without the macro names of state slots."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     text = re.sub(r"STEP_AT_\w+", "STEP_AT_X", text)
     text = re.sub(r"\btable_\w*", "table", text)
@@ -327,7 +327,7 @@ def test_headers_and_loaders_hold_nothing_else(name: str, tmp_path: Path) -> Non
     syntax(bad["h"], tmp_path)
 
     def shape(text: str) -> list[Any]:
-        """A module's tree, in which all texts are one."""
+        """The syntax tree of a module, with all strings replaced by one text."""
         tree = ast.parse(text)
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, (str, int)):
@@ -385,7 +385,7 @@ def macros() -> list[str]:
 
 
 def test_parameters_named_like_macros_and_keywords(tmp_path: Path) -> None:
-    """All at once: the header compiles although every one of them is defined."""
+    """The header compiles although all of them are defined as macros."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     every = sorted(n for n in {*sample(macros(), 300), *WORDS} if not keyword.iskeyword(n))
@@ -442,7 +442,7 @@ def test_sizes_that_mean_something_else_are_refused(size: str, tmp_path: Path) -
 
 
 def _places(variables: list[str]) -> dict[str, str]:
-    """The macros for the places of variables in a state."""
+    """The macros for the offsets of state slots."""
     held = [s2s.Variable(np.full(3, float(k)), name=n) for k, n in enumerate(variables)]
 
     def step(x: Any) -> Any:
@@ -572,7 +572,8 @@ QUOTES = {
     "_code", "_line", "_size", "_loop", "sides_html", "code_html", "themed", "memory_plot", "_diff",
     "identifier", "literal", "_key", "tree_text", "_hover", "path_source",
 }  # fmt: skip
-# Expressions in templates that are numbers, fixed words, checked names, or made by one of QUOTES.
+# Expressions in templates that are numbers, fixed words, validated names, or results of one of
+# QUOTES.
 FIXED = {
     "c": {"upper", "short", "status", "kind", "extent", "pairs", "slot.offset",
           "', '.join(map(str, item.axes))", "unique(f'{upper}_AT_{identifier(slot.name)}')"},
@@ -583,7 +584,7 @@ FIXED = {
 
 
 def templates(folder: Path, sign: str) -> set[str]:
-    """What is put, unquoted, into f-strings that contain a sign, as text."""
+    """The expressions that are inserted unquoted into f-strings that contain `sign`."""
     found = set()
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):

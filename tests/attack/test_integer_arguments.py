@@ -1,6 +1,7 @@
-"""Arguments that must be integers (sizes, axes, counts, offsets, positions) given other things.
+"""Non-integers for arguments that must be integers (sizes, axes, counts, offsets, positions).
 
-Each call is made with each kind of number: right, or the error of NumPy or CPython, or refused.
+Each call is made with each kind of number: the result or the error is that of NumPy or CPython, or
+it is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from tests.attack.beside import Verdict, judge_source
 from tests.scale import sample
 
-# K stands for a size, count or position, X for an axis.
+# K is replaced by a size, count or position, X by an axis.
 CALLS = """
     np.zeros(K) np.zeros((K,2)) np.zeros([K,2]) np.ones(K) np.full(K,1.5) np.full((2,K),1.5)
     np.zeros_like(a,shape=K) np.full_like(a,1.0,shape=(K,)) np.eye(K) np.eye(3,K) np.eye(3,3,K)

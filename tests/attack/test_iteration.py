@@ -1,4 +1,4 @@
-"""Iterators are consumed, and what they compute is computed then."""
+"""Iterators are consumed as in Python, and their elements are computed when they are consumed."""
 
 from __future__ import annotations
 
@@ -903,7 +903,7 @@ def test_examples(name: str) -> None:
     assert found.kind == "right", found.text
 
 
-# Refused, because elements would have to be computed one by one, or counted at run time.
+# Refused: elements would have to be computed lazily, or counted at run time.
 LATER: dict[str, tuple[str, tuple[Any, ...]]] = {
     "late_rev_mut": (
         """
@@ -1129,7 +1129,8 @@ def test_not_supported_yet(name: str) -> None:
     assert judge_source(source, args).kind == "right"
 
 
-# Each iterator in each use: consumed twice, resumed, aliased, passed on, taken for a sequence.
+# Each iterator in each use: consumed twice, resumed, aliased, passed to a function, used as a
+# sequence.
 ITERATORS = (
     "zip(x, x)", "enumerate(x)", "reversed(x)", "map(lambda v: v * 2, x)", "iter(x)",
     "filter(lambda v: v > 0, x)", "(v * 2 for v in x)", "zip([1.0, 2.0], [3.0, 4.0])",

@@ -1,8 +1,8 @@
-"""Arrays that compiled code hands to LAPACK and BLAS stay alive until the call has returned.
+"""Arrays that compiled code passes to LAPACK and BLAS stay alive until the call has returned.
 
-`make test-memory` runs the suites of linear algebra and kernels on a heap that overwrites what is
-freed.  Here some of the worst cases run so in every test run, and valgrind watches all kernels in
-the full one.
+`make test-memory` runs the suites of linear algebra and kernels on a heap that overwrites freed
+memory.  Here some critical cases run so in every test run, and in the full run all kernels run
+under valgrind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 from tests import scale
 
 ROOT = Path(__file__).parents[2]
-# The C library overwrites freed memory, and hands it out again at once; so do our own kernels.
+# The C library overwrites freed memory and reuses it at once; so do the kernels of s2s.
 HOSTILE = {
     "MALLOC_PERTURB_": "85",
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
@@ -100,11 +100,11 @@ def test_linear_algebra_on_a_hostile_heap(tmp_path: Path) -> None:
 @pytest.mark.skipif(not scale.ALL, reason="two minutes; S2S_TEST_ALL=1 runs it")
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_kernels_under_valgrind(tmp_path: Path) -> None:
-    """No access outside of what is allocated, and no branch on what was never written."""
+    """No access outside of allocated memory, and no branch on uninitialised memory."""
     results = str(tmp_path / "results.npz")
     program = [sys.executable, "-m", "tests.attack.every_kernel", results]
     environment = {
-        # valgrind knows no AVX-512; the machine code is that of the first run.
+        # valgrind does not support AVX-512; the machine code is that of the first run.
         "NUMBA_CPU_NAME": "haswell",
         "NUMBA_CPU_FEATURES": "+avx2,+fma",
         "OPENBLAS_CORETYPE": "Haswell",
@@ -156,15 +156,15 @@ def test_arrays_that_are_not_in_c_order_are_refused() -> None:
         call(np.zeros(8, np.int8)[::2])
 
 
-# What yields the address of an array's memory, and the files that may.
+# Functions that yield the address of an array's memory, and the files that may use them.
 TAKES_ADDRESSES = {
     "ctypes": {
-        "s2s/aot/loader_runtime.py",  # arrays are held by the caller and by local variables
+        "s2s/aot/loader_runtime.py",  # the caller and local variables hold references to the arrays
         "s2s/backends/native/object_layout.py",  # compares an address
     },
     "voidptr": {"s2s/codegen/numba_bridge/external_call.py"},
     "voidptr_t": {"s2s/codegen/numba_bridge/external_call.py"},
-    # Intrinsics: the arrays are operands, and alive until the last of their instructions.
+    # Intrinsics: the arrays are operands and alive until the last instruction of the intrinsic.
     "make_array": {"s2s/codegen/numba_bridge/external_call.py", "s2s/kernels_numba/fft_llvm.py"},
     "ExternalFunction": set(),
     "ExternalFunctionPointer": set(),
@@ -195,7 +195,7 @@ def test_no_other_code_takes_the_address_of_an_array() -> None:
         for path in sorted((ROOT / folder).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
             if name.startswith("s2s/transforms/"):
-                continue  # a link to the other folder
+                continue  # a symbolic link
             for attribute, line in attributes(ast.parse(path.read_text())):
                 if attribute in TAKES_ADDRESSES and name not in TAKES_ADDRESSES[attribute]:
                     found.append(f"{name}:{line}: {attribute}")

@@ -117,7 +117,7 @@ VALUES.flags.writeable = False
 
 
 class Plain(np.ndarray):
-    """A subclass that computes as its base does."""
+    """A subclass that does not override arithmetic."""
 
 
 class OwnUfuncs(np.ndarray):
@@ -246,7 +246,7 @@ def outcome(function: Callable[..., Any], value: Any) -> Any:
 def problem(
     function: Callable[..., Any], kind: str, transform: str, backend: str, folder: Path
 ) -> str | None:
-    """What is wrong with a call, if anything is."""
+    """A description of the failure of a call, or an empty string."""
     make = ARGUMENTS[kind]
     expected = outcome(function, before := make(folder))
     before = np.array(before)
@@ -327,7 +327,7 @@ def test_written_arguments_that_overlap_are_refused(
 ) -> None:
     function = getattr(s2s, transform)(added, backend=backend)
     x, y = OVERLAPS[kind]()
-    for _ in range(3):  # with arrays of the same layout that lie apart
+    for _ in range(3):  # with disjoint arrays of the same layout
         function(np.zeros(tuple(2 * n for n in x.shape))[(slice(None, None, 2),) * x.ndim], y + 0)
     before = x.copy()
     with pytest.raises(ValueError, match="overlap in memory"):
@@ -431,7 +431,7 @@ OPERANDS = [
     *((t, (a,)) for t in texts(OF_VECTORS) for a in VECTORS.values()),
     *((t, (a, b)) for t in texts(OF_BOTH) for a in MATRICES.values() for b in VECTORS.values()),
 ]
-# NumPy gives a number for a matrix of one row; here it raises.
+# NumPy returns a value for a matrix of one row; s2s raises.
 RAISES_INSTEAD = ("np.cov(a)", "np.corrcoef(a)")
 
 
@@ -532,7 +532,7 @@ print("done")
 
 
 def test_integer_powers_that_llvm_makes_of_pow(tmp_path: Path) -> None:
-    """In a process of its own: LLVM ends it if a symbol is missing."""
+    """In a subprocess, because LLVM aborts if a symbol is missing."""
     (tmp_path / "powers.py").write_text(POWERS)
     run = subprocess.run([sys.executable, tmp_path / "powers.py"], capture_output=True, text=True)
     assert run.stdout == "done\n", run.stderr

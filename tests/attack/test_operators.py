@@ -1,4 +1,4 @@
-"""Every operator on every pair of kinds of operands does what CPython does, or is refused."""
+"""Every operator on every pair of kinds of operands has the outcome of CPython, or is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.attack.beside import Verdict, judge_gradient, judge_source, load
 from tests.scale import sample
 
-# What stands for an operand: an argument, or the text of an expression.
+# The operands: an argument, or the text of an expression.
 ARGUMENTS: dict[str, Any] = {
     "1-d": np.array([1.0, 0.0, 2.5]),
     "2-d": np.array([[1.0, 0.0, 2.5], [3.0, 1.0, -1.0]]),
@@ -43,7 +43,7 @@ KINDS = (*ARGUMENTS, *EXPRESSIONS)
 ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
 OTHERS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "and", "or")
 UNARY = ("-", "+", "~", "not ", "bool", "len", "abs")
-# The dtype of a power of bools is a matter of promotion, not of operators.
+# The dtype of a power of bools is tested with promotion, not here.
 LEFT_OUT = {("**", "bools", "int"), ("**", "bools", "2"), ("**", "bools", "0")}
 
 PROGRAMS = [

@@ -1,5 +1,5 @@
-"""Files that a user names are written where the name leads: links are followed, pipes and devices
-are written to, and a plain file is replaced only when the new one is complete."""
+"""Output files: symbolic links are followed, pipes and devices are written to, and a regular file
+is replaced only when the new one is complete."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_links_are_followed(writer: Any, tmp_path: Path) -> None:
     target, link, chain = tmp_path / "folder" / name, tmp_path / name, tmp_path / f"chain-{name}"
     link.symlink_to(Path("folder") / name)
     chain.symlink_to(link)
-    write(link)  # there is nothing yet where it leads
+    write(link)  # the target does not exist yet
     assert is_right(target.read_bytes())
     for path in (link, chain):
         target.write_bytes(b"old")

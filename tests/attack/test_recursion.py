@@ -1,5 +1,5 @@
-"""Recursion without end raises RecursionError, however small the stack and however large the
-frames: machine code that runs out of stack would end the process."""
+"""Infinite recursion raises RecursionError for any stack size and frame size; a stack overflow in
+machine code would end the process."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def outcomes(folder: Path, *command: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [192 << 10, *((0, 1 << 20, 16 << 20) if scale.ALL else ())])
 def test_stacks_of_threads(tmp_path: Path, size: int) -> None:
-    """0 is the first thread's."""
+    """Size 0 stands for the main thread."""
     found = outcomes(tmp_path, sys.executable, "program.py", str(size))
     assert found == ["done", "deep"] * 3
 

@@ -1,4 +1,5 @@
-"""A tape in plain Python computes its block again: training goes on however small the loss is."""
+"""The replay check of tapes in plain Python accepts rounding differences, however small the loss
+is."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def test_training_goes_on_when_the_model_fits(checked: str, backend: str, monkey
 
 
 class Hidden:
-    """An array whose memory changes although nobody writes into the array itself."""
+    """An array whose memory is written through another object."""
 
     def __init__(self) -> None:
         self.memory = bytearray(np.array([1.0, 2.0]).tobytes())

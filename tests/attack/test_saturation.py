@@ -1,5 +1,5 @@
-"""Gradients where exponentials overflow and underflow: users' own spellings beside mpmath, and
-activations, losses and layers beside TensorFlow."""
+"""Gradients where exponentials overflow and underflow: user code compared with mpmath, and
+activations, losses and layers compared with TensorFlow."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _logistic_bend(x: Any) -> Any:
     return _logistic_slope(x) * (_logistic(-x) - _logistic(x))
 
 
-# By program: first and second derivative, and up to where NumPy's value is a number.
+# By program: first and second derivative, and the bound up to which NumPy's value is not NaN.
 ELEMENTWISE: dict[Callable[..., Any], tuple[Any, Any, float]] = {
     **dict.fromkeys(
         (logistic, logistic_of_floats, logistic_by_power, logistic_by_reciprocal, chosen_half,
@@ -119,7 +119,7 @@ ELEMENTWISE: dict[Callable[..., Any], tuple[Any, Any, float]] = {
 
 
 def points(n: int) -> np.ndarray:
-    """From -1e4 to 1e4, and close where exponentials overflow, vanish or are near 1."""
+    """Points from -1e4 to 1e4, dense where exponentials overflow, underflow or are near 1."""
     rng = np.random.default_rng(5)
     near = [c + d for c in (-745, -709, -104, -88, 0, 88, 709) for d in (-1.5, 0.0, 0.5, 1.5)]
     return np.array([*near, -1e4, 1e4, *rng.uniform(-1e4, 1e4, n), *rng.uniform(-40, 40, n)])
@@ -144,7 +144,7 @@ def test_beside_mpmath(f: Any, dtype: Any) -> None:
     with np.errstate(all="ignore"):
         slope = s2s.grad(f, backend="loops")(x)
         assert slope.dtype == dtype
-        # Near a sign change of the derivative its digits cancel.
+        # Near a sign change of the derivative, digits cancel.
         spare = 400 if f in (silu, chosen_softplus) else 64
         at_zero = np.abs(exact(first, x)) > (1e-2 if f is silu else 0.0)
         close(slope[at_zero], exact(first, x)[at_zero], dtype, spare)
@@ -257,7 +257,7 @@ NEAR_ZERO = ("selu",)
 def test_beside_tensorflow(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    """The same value and gradient wherever TensorFlow's is a number or infinite."""
+    """Value and gradient are equal wherever TensorFlow's is not NaN."""
     monkeypatch.setenv("S2S_BACKEND", "loops")
     with np.errstate(all="ignore"):
         found = outcomes(tf, tmp_path, [name])[name]

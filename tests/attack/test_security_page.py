@@ -1,4 +1,4 @@
-"""Each promise of SECURITY.md names tests that exist."""
+"""The tests that SECURITY.md names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a processor answers with a signal, loops whose counter overflows, and Ctrl-C."""
+"""Operations for which the processor raises a signal, loops whose counter overflows, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def slope(f: Any, x: complex, *bounds: int) -> float:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_gradients_of_loops_over_extreme_ranges(backend: str) -> None:
-    """Right, or an error where the distance of the bounds has more than 63 bits."""
+    """The right gradient, or an error if the difference of the bounds has more than 63 bits."""
     f, up = s2s.grad(swept, backend=backend), s2s.grad(swept_up, backend=backend)
     for a, b, c in short_ranges():
         want = slope(swept, 0.01, a, b, c)

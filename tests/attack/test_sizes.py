@@ -1,4 +1,5 @@
-"""Sizes, bounds and counts from arguments: NumPy's result or an error, never foreign memory."""
+"""Sizes, bounds and counts from arguments: NumPy's result or an error, never an access outside of
+the array."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ GROUPS = {
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_extreme_numbers(group: str, backend: str) -> None:
-    # Compiling is what takes time.
+    # Most of the time is compilation.
     chosen = GROUPS[group] if backend == "loops" else sample(GROUPS[group], 4)
     names = [function.__name__ for function in chosen]
     command = [sys.executable, "-m", "tests.attack.sizes_run", backend, *names]
@@ -91,7 +92,7 @@ def test_conversion_to_int_raises_as_in_python(function: Any, backend: str) -> N
         for f in compiled:
             with pytest.raises(error, match="test_sizes.py"):
                 f(x, t)
-    for f in compiled:  # Python's integers go on, ours have 64 bits
+    for f in compiled:  # Python integers are unbounded, those of s2s have 64 bits
         with pytest.raises(OverflowError, match="beyond 64 bits"):
             f(x, 1e300)
 

@@ -14,7 +14,8 @@ pytest.importorskip("numba")
 def test_steps_of_plain_tapes_leave_nothing_behind(kind: str) -> None:
     rows = list(soak.run_steps(kind, scale.count(1_200, 20_000)))
     (begin, _, early, _, _, _), (end, _, late, _, _, loss) = rows[4], rows[-1]
-    # One object per step would be as many blocks as steps; Python's own caches take some dozens.
+    # A leak of one object per step would show as many blocks as steps; Python's own caches take
+    # some dozens.
     assert late - early < (end - begin) // 2
     assert loss < 1e-3
 

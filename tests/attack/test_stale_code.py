@@ -1,7 +1,7 @@
-"""A program that is changed after it was compiled: the result is that of the program as it is now.
+"""Programs that are changed after compilation: the result is that of the current program.
 
-A case is a module with a function `f`, an argument `x`, and `change()`.  Plain Python is the judge:
-before and after the change the compiled function gives what `f` gives, or refuses.
+A case is a module with a function `f`, an argument `x`, and `change()`.  The oracle is plain
+Python: before and after the change the compiled function agrees with `f`, or refuses.
 """
 
 from __future__ import annotations
@@ -606,7 +606,7 @@ def module(text: str, folder: Path, name: str) -> Any:
 
 
 def check(made: Any, function: Any, changed: bool) -> None:
-    """What plain Python gives, several times: the later calls are those of the fast path."""
+    """Compare with plain Python, several times: later calls take the fast path."""
     expected = made.f(made.x)
     for _ in range(4):
         try:
@@ -663,7 +663,7 @@ def f(x):
 g = lambda x: np.sum(x) * 2.0
 """
 
-# Edits that change what `f` computes, and edits after which its code still is in the file.
+# Edits that change `f`, and edits after which its code is still in the file.
 CHANGING = {
     "constant": ("* 2.0\n    return s + 1.0", "* 7.0\n    return s + 1.0"),
     "operator": ("return s + 1.0", "return s - 1.0"),
@@ -714,7 +714,7 @@ def test_a_function_that_is_still_in_its_file_is_found(name: str, tmp_path: Path
 
 
 def test_what_is_compiled_stays_and_other_types_are_refused(tmp_path: Path) -> None:
-    """As in plain Python, where an edited file changes nothing."""
+    """As in plain Python, where an edited file has no effect on an imported module."""
     made = module(EDITED, tmp_path, "edited_later")
     function = s2s.function(made.f, backend="loops")
     before = function(made.x)
@@ -785,7 +785,7 @@ print("right")
             "class_in_dict", "bool_added", "module_with_number_rebound", "code_of_helper"], 3),
 )  # fmt: skip
 def test_a_change_is_seen_in_a_process_that_finds_code_on_disk(name: str, tmp_path: Path) -> None:
-    """The first process compiles; the second finds that on disk; the third changes the program
+    """The first process compiles; the second loads that from disk; the third changes the program
     before its first call."""
     (tmp_path / f"warm_{name}.py").write_text(IMPORTS + textwrap.dedent(CASES[name]))
     root = str(Path(s2s.__file__).parent.parent)

@@ -1,4 +1,4 @@
-"""Syntax that used to end in an internal error, or in an error that Python does not raise."""
+"""Regressions: syntax that caused an internal error, or an error that Python does not raise."""
 
 from __future__ import annotations
 

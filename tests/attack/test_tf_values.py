@@ -1,7 +1,7 @@
-"""In the `tf` namespace a tensor is a value; in `s2s` itself arrays are NumPy's.
+"""Tensors of the `tf` namespace are immutable values; in `s2s` itself arrays are NumPy's.
 
-A program of each kind is written for every augmented operator, every kind of tensor and every
-place where such a statement may stand; what the other name holds must not change."""
+A program is generated for every augmented operator, every kind of tensor and every position of such
+a statement; the value of the other name must not change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_tensor(value: Any) -> bool:
 
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "@"]
 
-# What makes a tensor `x` of a 2 by 2 array `a`.
+# Statements that create a tensor `x` from a 2 by 2 array `a`.
 KINDS = {
     "constant": "x = tf.constant(a)",
     "convert": "x = tf.convert_to_tensor(a)",
@@ -54,7 +54,7 @@ KINDS = {
     "where": "x = tf.where(a > 0.0, a, a)",
 }
 
-# How a second name for `x` is changed, in the end under the name `h`.
+# Statements that modify a second name of `x`; its last name is `h`.
 PLACES = {
     "name": "h = x\n{indent}h {op}= y",
     "own name": "first = x\n{indent}h = x\n{indent}h {op}= y\n{indent}x = first",
@@ -96,7 +96,7 @@ Y = np.array([[2.0, 1.0], [0.5, 3.0]])
 
 
 def program(name: str, op: str, kind: str, place: str) -> str:
-    """The three ways to run it: plainly, inside a tape's block, and compiled."""
+    """Three variants of a program: plain, inside a tape's block, and compiled."""
     indent = "    "
     change = PLACES[place].format(op=op, indent=indent, name=name)
     deeper = PLACES[place].format(op=op, indent=2 * indent, name=name)
@@ -450,7 +450,7 @@ def test_parts_are_tensors() -> None:
 
 
 def test_numpy_functions_of_tensors_give_arrays() -> None:
-    """As with TensorFlow's tensors; and what they give may be written to."""
+    """As for TensorFlow's tensors; the results are writable."""
     x = tf.constant([1.0, 2.0])
     for made in (np.zeros_like(x), np.copy(x), np.array(x), np.exp(x), x.numpy(), x.copy()):
         other = made
@@ -503,7 +503,7 @@ def test_native_tensors_are_numpys() -> None:
 
 
 def test_one_native_function_for_arrays_and_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind of an array is part of what code is specialised for."""
+    """Code is specialised for tensors and arrays separately."""
     for backend in ("loops", "numba"):
         monkeypatch.setenv("S2S_BACKEND", backend)
 

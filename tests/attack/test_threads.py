@@ -1,4 +1,4 @@
-"""Threads that compile at the same time: one order of locks, no deadlock, no wrong result."""
+"""Threads that compile concurrently: one lock order, no deadlock, no wrong result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import scale
 
 pytest.importorskip("numba")
 ROOT = Path(__file__).parents[2]
-LIMIT = 600  # seconds, after which a process that hangs prints where and ends
+LIMIT = 600  # seconds, after which a hanging process prints its stacks and ends
 
 
 def run(command: list[str], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Variables that are read in functions which stay calls: tapes see them there, too."""
+"""Tapes see Variables that are read in functions which are not inlined."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_read_before_the_call() -> None:
 
 
 def test_assigned_before_the_call() -> None:
-    """The callee reads the present value, and the gradient is taken there."""
+    """The callee reads the current value, and the gradient refers to it."""
     start = W.numpy()
 
     @s2s.function
@@ -325,7 +325,7 @@ def test_jacobians() -> None:
 
 
 def test_forward_mode() -> None:
-    """A Variable is a constant to `jvp`, wherever it is read."""
+    """`jvp` treats a Variable as a constant, wherever it is read."""
     tangent = np.array([1.0, 2.0, 3.0])
 
     def flat(x: Any) -> Any:

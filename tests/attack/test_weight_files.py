@@ -1,5 +1,5 @@
-"""Weight and state files from anywhere: read as they are, or refused with a ValueError that names
-the file.  Nothing else happens, whatever is in them."""
+"""Untrusted weight and state files: they are read, or refused with a ValueError that names the
+file, without any other effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.scale import count
 WELL_FORMED = dict(safetensors_files.well_formed())
 MALFORMED = dict(safetensors_files.malformed())
 RECORDED = json.loads(safetensors_files.VERDICTS.read_text(encoding="utf-8"))
-# What the library takes, and the format forbids or this reader does not have.
+# Files that the library accepts, but that the format forbids or this reader does not support.
 STRICTER = {
     "spaces before", "a line break before", "the same twice", "one name twice, second of all",
     "metadata key twice", "metadata is null", "a further field", "dtype C64", "BOOL of 2",
@@ -52,7 +52,7 @@ def weights(**changed: Any) -> dict[str, Any]:
 
 
 def refused(path: Path, made: Any = None) -> str:
-    """What `load_weights` says of a file; the weights stay as they were."""
+    """The error of `load_weights` for a file; the weights must be unchanged."""
     made = made or layer()
     before = [w.numpy().copy() for w in made.weights]
     with pytest.raises(ValueError) as info:
@@ -101,7 +101,7 @@ def test_the_recorded_verdicts_are_those_of_the_library() -> None:
 
 
 def test_mutated_safetensors() -> None:
-    """Accepted by both readers with the same content, or by none."""
+    """Both readers accept the file with the same content, or neither does."""
     library = pytest.importorskip("safetensors.numpy")
     accepted = 0
     for seed in range(count(1000, 50_000)):
@@ -148,7 +148,7 @@ def test_names_that_a_safetensors_file_cannot_hold() -> None:
 
 
 class Evil:
-    """Pickled, it would run code when it is read."""
+    """Its pickle executes code when it is loaded."""
 
     def __reduce__(self) -> Any:
         return exec, ("raise SystemExit('code of the file was run')",)
@@ -168,7 +168,7 @@ def archive(*members: tuple[str, bytes], compressed: bool = False) -> bytes:
     out = io.BytesIO()
     kind = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with warnings.catch_warnings(), zipfile.ZipFile(out, "w", kind) as file:
-        warnings.simplefilter("ignore")  # of names that come twice
+        warnings.simplefilter("ignore")  # about duplicate names
         for name, data in members:
             file.writestr(name, data)
     return out.getvalue()
@@ -415,7 +415,7 @@ def test_states_that_are_malformed(tmp_path: Path, name: str, kind: str) -> None
 
 
 def everything(value: Any, seen: tuple[int, ...] = ()) -> Any:
-    """The numbers in a model, an optimizer or a part of one, as nested lists."""
+    """The values in a model, an optimizer or a part of one, as nested lists."""
     if isinstance(value, np.random.Generator):
         return str(value.bit_generator.state)
     if isinstance(value, (s2s.Variable, np.ndarray)):
@@ -473,7 +473,7 @@ BAD_NUMBERS = [-1, -(2**40), 625, 2**31, 2**64, 2**128, 1.5, True, None, "1", []
 
 
 def changed_states(state: Any) -> list[Any]:
-    """The state with each of its parts replaced by something that does not belong there."""
+    """Copies of the state, each with one part replaced by an invalid value."""
     found = []
     for key, value in state.items():
         if isinstance(value, dict):
@@ -489,7 +489,7 @@ def changed_states(state: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", BIT_GENERATORS)
 def test_states_of_generators(name: str) -> None:
-    """NumPy uses the positions in a state without looking: one of 10**6 reads foreign memory."""
+    """NumPy does not check the positions in a state: one of 10**6 would read out of bounds."""
     generator = np.random.Generator(getattr(np.random, name)(3))
     generator.integers(0, 9, 5, dtype=np.uint32)
     good = json.loads(object_state.generator_state(generator).tobytes())
@@ -501,7 +501,7 @@ def test_states_of_generators(name: str) -> None:
         except ValueError:
             refusals += 1
             continue
-        state = generator.bit_generator.state  # a number that may stand there
+        state = generator.bit_generator.state  # a valid value
         inner = state["state"] if isinstance(state["state"], dict) else {}
         assert 0 <= inner.get("pos", 0) <= 624 and 0 <= state.get("buffer_pos", 0) <= 4
     assert refusals > 15
@@ -537,7 +537,7 @@ def test_the_state_of_a_library_is_read_or_refused(tmp_path: Path) -> None:
     assert np.all(State.load(tmp_path / "good.npz").state["kernel"] == 2.0)
     files = dict(ARCHIVES)
     for name, content in BAD_KERNELS.items():
-        if name == "too many bytes":  # NumPy, which reads it here, leaves them alone
+        if name == "too many bytes":  # NumPy, which reads the file here, ignores them
             continue
         files[name] = archive(("kernel.npy", content), ("t.npy", npy(header("'<i8'", shape="()"))))
     files["bomb of its own"] = archive(("kernel.npy", npy(header(), bytes(2**26))), compressed=True)

@@ -1,4 +1,4 @@
-"""The harness itself, on rows made of plain Python: nothing here is timed."""
+"""The harness on rows of plain Python; no test depends on time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def measured(**makers):
 
 
 def found(ours=1.0, **peers):
-    """What the harness would report, with the given seconds."""
+    """The report of the harness for the given seconds."""
     seconds = {r.OURS: ours, **peers}
     return {"peers": {peer: {"seconds": s} for peer, s in seconds.items()}, "start": {}}
 

@@ -1,12 +1,12 @@
-"""The corpus: small functions in the language s2s must understand.
+"""The corpus: small functions in the language that s2s supports.
 
-A new case is one function under `@case(...)`, which is given a maker for each argument:
+A new case is one function under `@case(...)`, whose arguments are one maker per parameter:
 
     @case(arr(N + 1), num(), tags="loops")
     def decay(x, k): ...
 
-`N` is the trip count: a case that mentions it is run with N = 0, 1, 2 and 3.  Makers are
-seeded by the case's name, so that arguments are always the same.
+`N` is the trip count: a case that refers to it is run with N = 0, 1, 2 and 3.  Makers are
+seeded by the name of the case, so that arguments are reproducible.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def arr(*sizes: int | Size, low: float = -1.0, high: float = 1.0) -> Arr:
 
 @dataclass(frozen=True)
 class Call:
-    """Any other maker; `parts` are the makers inside it."""
+    """Any other maker; `parts` are the makers that it contains."""
 
     make: Maker
     parts: tuple[Any, ...] = ()
@@ -108,12 +108,12 @@ def value(thing: Any) -> Maker:
 
 
 def made(make: Maker, *parts: Any) -> Maker:
-    """Any maker; mention `N` in `parts` if it depends on the trip count."""
+    """A maker from a function; `parts` must contain `N` if it depends on the trip count."""
     return Call(make, parts)
 
 
 def build(cls: Any, *makers: Any, **named: Any) -> Maker:
-    """`cls` called with made arguments: dataclasses, namedtuples, dict."""
+    """A maker that calls `cls` (a dataclass, a namedtuple, dict) with made arguments."""
 
     def make(rng: np.random.Generator, n: int, dtype: Any) -> Any:
         args = [m(rng, n, dtype) for m in makers]
@@ -189,7 +189,7 @@ def case(
     rtol32: float = 2e-4,
     seed: int = 0,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds a function to the corpus and returns it unchanged."""
+    """Add a function to the corpus and return it unchanged."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         assert f.__name__ not in CASES, f"two cases are named {f.__name__}"

@@ -283,7 +283,7 @@ def steps_of_a_reshaped_array(x):
 
 @case(arr(2), N, tags="aliases loops")
 def written_once_the_other_name_is_past(x, n):
-    """Both names stand for one array at the end of a round; one is bound anew before it is read."""
+    """Both names refer to one array after an iteration; one is rebound before it is read."""
     cur = x * 1.0
     for t in range(n):
         cur[0] = cur[1] * 2.0

@@ -279,7 +279,7 @@ def zeros_of_both_signs(x):
 
 @case(arr(N + 2, 4), arr(N + 3), tags="branches")
 def first_bound_in_a_branch(x, w):
-    """Sizes are known of an array that some iterations have not bound."""
+    """The sizes of an array are known although some iterations do not bind it."""
     total = 0.0
     for k in range(x.shape[1]):
         if k > 0:

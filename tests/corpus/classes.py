@@ -54,7 +54,7 @@ class Bent(Affine):
 
 
 class Noisy:
-    """A mixin: what comes after it depends on the class it is mixed into."""
+    """A mixin: its successor in the MRO depends on the class that derives from it."""
 
     def call(self, x):
         return super().call(x) + np.sin(x)

@@ -1,4 +1,4 @@
-"""Programs that once went wrong, found among random ones and cut down to what mattered."""
+"""Regressions found by random programs, reduced to minimal programs."""
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def chosen_number_changed_in_place(x, s):
 
 @case(arr(N, N + 1), value(3), wrt="u", tags="found loops slots")
 def rows_between_the_borders(u, steps):
-    """With less than two columns the rows would have a negative length, if a loop came to them."""
+    """With fewer than two columns the row length is negative, but no loop runs over the rows."""
     p = np.zeros_like(u)
     for _ in range(steps):
         for j in range(1, u.shape[1] - 1):
@@ -153,7 +153,7 @@ def halves_kept_in_a_loop(x, steps):
 
 @case(arr(N), N, tags="found loops buffers")
 def buffers_of_each_round(x, n):
-    """Each round makes its own, one of them fills only a part, one is kept for the next."""
+    """Each iteration allocates its own; one is filled in part, one is read by the next."""
     kept = x * 2.0
     for i in range(n):
         t = np.zeros_like(x)
@@ -164,7 +164,7 @@ def buffers_of_each_round(x, n):
 
 @case(arr(2, N), num(), wrt=(0, 1), tags="found loops rows")
 def short_rows_between_borders(x, c):
-    """With less than two columns, the loop between them runs a negative number of rounds."""
+    """With fewer than two columns, the trip count of the loop between them is negative."""
     n, m = x.shape
     w = m - 2
     y = np.zeros((n, m, 3))
@@ -179,7 +179,7 @@ def short_rows_between_borders(x, c):
 
 @case(arr(N), value(3), value(75), wrt="x", tags="found loops slots")
 def kept_arrays_of_no_or_negative_size(x, least, m):
-    """Memory for what rounds keep is made before them, and none of them may make the array."""
+    """Memory for saved values is allocated before the loop, even if no iteration runs."""
     n = x.shape[0]
     s = 0.0
     for i in range(n - 2):
@@ -204,7 +204,7 @@ def kept_arrays_of_no_or_negative_size(x, least, m):
 
 @case(arr(N), tags="found loops slots")
 def index_of_the_round_before(x):
-    """The first round has none, and what a round keeps for the sweep must do without."""
+    """The first iteration has none, and what it saves must not depend on one."""
     y = np.zeros(x.shape[0])
     s = 0.0
     for i in range(x.shape[0]):
@@ -217,8 +217,8 @@ def index_of_the_round_before(x):
 
 @case(arr(8, N), arr(8), wrt=(0, 1), tags="found loops")
 def which_row_came_last(a, x):
-    """Rows are added several at once, and the loop's variable has gone up to the last all the
-    same."""
+    """Several rows are added at once; the loop's variable still has the value of the last iteration
+    afterwards."""
     u = np.zeros(a.shape[1])
     for k in range(a.shape[0]):
         for i in range(a.shape[1]):
@@ -236,7 +236,7 @@ def filled_with_the_largest_in_every_round(a, p):
 
 @case(arr(9, 9), arr(9), value(9), wrt=(0, 1), tags="found loops")
 def loops_that_change_their_own_bounds(a, x, n):
-    """How often a loop runs is asked once, whatever becomes of the variable."""
+    """The bounds of a loop are evaluated once, whatever is assigned to the variable later."""
     u = np.zeros((n, n))
     c = np.zeros(3)
     j = n
@@ -254,7 +254,7 @@ def loops_that_change_their_own_bounds(a, x, n):
 
 @case(arr(6, 6), arr(6), value(2), wrt=(0, 1), tags="found loops")
 def last_numbers_of_loops_that_change_places(a, x, m):
-    """A loop may join one before others only if nobody asks for the last number of either."""
+    """A loop may be fused with an earlier one only if neither loop variable is read afterwards."""
     c = np.zeros((a.shape[0], a.shape[1]))
     d = a * 1.0
     j = 3
@@ -267,7 +267,7 @@ def last_numbers_of_loops_that_change_places(a, x, m):
 
 @case(arr(5), arr(3), arr(5), N, wrt=(0, 1, 2), tags="found control")
 def name_bound_on_one_path_and_read_by_nobody(x, y, z, n):
-    """What stands in for it on the other path has a shape that the sweep asks for."""
+    """Its placeholder on the other path has a shape that the sweep reads."""
     if n > 2:
         v = np.sin(np.concatenate((y, x[:2])) / (1.5 + x[::-1] ** 2))  # noqa: F841
     if n > 1:

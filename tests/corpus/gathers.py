@@ -25,7 +25,7 @@ def jacobi(x, y):
 
 @case(SHORT, tags="gathers")
 def wider_than_the_array(x):
-    """Slices that are empty for short arrays; the sum of shifts has a border all the same."""
+    """Slices that are empty for short arrays; the gather still has a border."""
     y = np.exp(x)
     return np.sum(y[4:] * y[: len(y) - 4 if len(y) > 4 else 0]) + np.sum(y[1:] - y[:-1])
 
@@ -57,7 +57,7 @@ def seven_points(a):
 
 @case(V, tags="gathers")
 def a_shift_read_between(x):
-    """The sum so far is read between two of its contributions."""
+    """The partial sum is read between two contributions."""
     y = x.copy()
     y[1:] += np.sin(y[:-1])
     z = y[1:] * y[:-1]

@@ -258,7 +258,7 @@ def chained_indexing_writes(a):
 
 @case(arr(4), arr(4), bools(4), N, tags="indexing masks loops")
 def mask_that_changes_between_uses(x, y, m, n):
-    """Where a mask is true is looked for again whenever it may have changed."""
+    """The indices at which a mask is true are recomputed whenever the mask may have changed."""
     m = m.copy()
     part = m[1:]
     total = np.sum(x[m])
@@ -296,7 +296,7 @@ def mask_used_in_a_branch_and_after_it(x, m, c):
 
 @case(arr(4, 2), arr(4, 2), ints(5, low=-4, high=4), N, tags="indexing arrays loops")
 def indices_that_change_between_uses(x, y, idx, n):
-    """What an array of indices means is tested again whenever it may have changed."""
+    """An index array is checked again whenever it may have changed."""
     idx = idx.copy()
     total = np.sum(x[idx] * y[idx])
     for i in range(n):

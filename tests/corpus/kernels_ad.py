@@ -1,5 +1,5 @@
-"""What benchmarks and test suites of automatic differentiation measure: mixtures, bundles of
-cameras, recurrent cells, determinants, optimisers inside, and short functions of every kind."""
+"""Programs of benchmarks and test suites of automatic differentiation: mixtures, bundle adjustment,
+recurrent cells, determinants, inner optimisers, and short functions of every kind."""
 
 import functools
 import math
@@ -297,7 +297,7 @@ def least_squares_descent(x, ys, lr):
 
 @case(arr(4), value(2), wrt="x", tags="kernels ad")
 def ode_rk4(x, s):
-    """Arrays of known length as the state, a function of the state as its change."""
+    """The state is an array of constant length; its derivative is a function of the state."""
 
     def f(y):
         dy = np.empty_like(y)

@@ -154,7 +154,7 @@ def getEnergy(pos, vel, mass, G):
     tags="kernels apps",
 )
 def nbody_energy(mass, pos, vel, Nt, dt, G=1.0, softening=0.5):
-    """Leapfrog; the energies of all steps are kept."""
+    """Leapfrog; the energies of all steps are stored."""
     vel -= np.mean(mass * vel, axis=0) / np.mean(mass)
     acc = getAcc(pos, mass, G, softening)
     KE = np.ndarray(Nt + 1, dtype=np.float64)
@@ -465,7 +465,7 @@ def compute_clip(array_1, array_2, a, b, c):
 
 @case(value(4), value(5), num(-0.6, -0.5), num(0.0, 0.1), wrt=("cr", "ci"), tags="kernels apps")
 def escape_time(width, maxiter, cr, ci):
-    """The set of Mandelbrot in real arithmetic: the size of z after it has escaped."""
+    """The Mandelbrot set in real arithmetic: the magnitude of z after it has escaped."""
     total = 0.0
     for i in range(width):
         x, y = 0.0, 0.0

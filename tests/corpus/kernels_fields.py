@@ -1,5 +1,5 @@
-"""Fields on a torus, vectors that are multiplied by square matrices again and again, tables that are
-read and written through index arrays: as simulators and solvers are written."""
+"""Fields on a torus, vectors that are repeatedly multiplied by square matrices, tables that are
+read and written through index arrays, as in simulators and solvers."""
 
 import numpy as np
 

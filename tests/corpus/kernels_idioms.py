@@ -1,5 +1,5 @@
-"""What NumPy users write without a thought: sloppy starts, `out=`, methods of ufuncs, index
-tuples, and the small functions of NumPy that are programs themselves."""
+"""Common NumPy idioms: names that change their type, `out=`, methods of ufuncs, index tuples, and
+small functions of NumPy that are programs themselves."""
 
 import functools
 import itertools
@@ -338,7 +338,7 @@ def special_functions(m, x):
 
 @case(arr(3, 4), tags="kernels idioms")
 def gram_entry_and_element(m):
-    """Two products in the sweep share a variable; only the second is added where it ends up."""
+    """Two products in the sweep share a variable; only the second one is accumulated in place."""
     d = m - np.mean(m, axis=1, keepdims=True)
     return (d @ d.T)[0, 1] + m[0, 0]
 

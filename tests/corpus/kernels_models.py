@@ -1,5 +1,5 @@
-"""Models and solvers as people outside of this project write them: index arrays, masks, dynamic
-programming, and loops that stop when they are done."""
+"""Models and solvers in the style of third-party code: index arrays, masks, dynamic programming,
+and loops with data-dependent exits."""
 
 import numpy as np
 

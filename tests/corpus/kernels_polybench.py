@@ -1,5 +1,5 @@
-"""The classic loop kernels, as benchmark collections spell them in NumPy: a kernel writes into
-its arguments, and a small driver makes a number of what it wrote."""
+"""The classic loop kernels, as benchmark collections write them in NumPy: a kernel writes into its
+arguments, and a small driver reduces them to a scalar."""
 
 import numpy as np
 

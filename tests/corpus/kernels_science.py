@@ -1,4 +1,4 @@
-"""Simulators, filters, solvers, dynamic programs, networks and images, in their users' hand."""
+"""Simulators, filters, solvers, dynamic programs, networks and images, as in user code."""
 
 import math
 
@@ -154,7 +154,7 @@ def _spd(rng, n, dtype):
 
 @case(made(_spd), arr(3), wrt=("A", "b"), tags="kernels science")
 def conjugate_gradient_kernel(A, b, tol=1e-12, maxiter=10):
-    A = 0.5 * (A + A.T)  # or a change of one element takes another number of steps
+    A = 0.5 * (A + A.T)  # otherwise perturbing one element would change the number of steps
     x = np.zeros_like(b)
     r = b - A @ x
     p = r

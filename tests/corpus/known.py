@@ -1,5 +1,5 @@
-"""Cases that do not work yet, and why.  Each is a strict expected failure: the test suite
-says so when one begins to work, and its line must then go.
+"""Known failures of cases, with reasons.  Each is a strict xfail: when a case begins to work, the
+test fails, and its line must be removed.
 
 A key is a case's name, or "name[float32]", "name[layout]", "name[jax]" or "name[numba]" where
 only that fails."""

@@ -176,7 +176,7 @@ def inner_and_vdot(a, x):
 
 @case(arr(N + 1, 3), arr(3, 3, low=-0.5, high=0.5), tags="linalg")
 def products_with_what_a_loop_keeps(x, w):
-    """The sweep multiplies by matrices that each iteration has left behind."""
+    """The sweep multiplies by matrices that each iteration saves."""
     for k in range(3):
         h = np.tanh(x @ w)
         w = w + 0.1 * h.T @ h

@@ -208,7 +208,7 @@ def _tree(rng, n, dtype):
 
 @case(arr(N + 1, 2), made(_tree), tags="lists append index")
 def products_along_a_tree(x, parents):
-    """A list that is empty at first, read where a number of the run says."""
+    """A list that is empty at first and is read at a run-time index."""
     out = []
     for i in range(x.shape[0]):
         if parents[i] == -1:

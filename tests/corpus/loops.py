@@ -421,7 +421,7 @@ def four_deep(x, n):
 
 @case(arr(N + 1), num(), tags="loops")
 def differences_of_a_moving_state(x, h):
-    """All differences follow from the state, which is smaller than they are."""
+    """All differences can be recomputed from the state, which is smaller."""
     for _ in range(3):
         d = x[None, :] - x[:, None]
         near = 1.0 / (1.0 + d * d)
@@ -431,7 +431,7 @@ def differences_of_a_moving_state(x, h):
 
 @case(num(), num(), tags="loops")
 def many_of_few(x, y):
-    """Eight products of two numbers that change."""
+    """Eight products of two loop-carried scalars."""
     total = 0.0
     for k in range(4):
         a, b = x * y, x - y
@@ -480,7 +480,7 @@ def triangle_backwards_twice(a):
 
 @case(arr(N + 1), N, tags="loops triangular")
 def triangle_cut_off(x, n):
-    """The inner loop does not run in the first rounds, and its bound would be negative."""
+    """In the first iterations the inner loop does not run, and its bound is negative."""
     s = 1.0
     for i in range(n):
         for j in range(i - 1):
@@ -526,7 +526,7 @@ def shrinking_slices_and_others(x, n):
 
 @case(arr(N), N, tags="loops triangular slices")
 def slices_past_the_end(x, n):
-    """Longer than the array in the last rounds, and counted from its end in the first."""
+    """Longer than the array in the last iterations, and relative to its end in the first."""
     y = x.copy()
     for k in range(-2, n + 2):
         y[:k] = np.sin(y[:k]) * 1.5

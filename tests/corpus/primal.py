@@ -1,4 +1,4 @@
-"""Programs compiled, not differentiated: results of every shape and container."""
+"""Programs that are compiled but not differentiated: results of every shape and container."""
 
 from typing import Any, NamedTuple
 

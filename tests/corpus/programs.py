@@ -1,4 +1,4 @@
-"""Whole programs as people write them: simulators, likelihoods, filters, networks."""
+"""Complete programs: simulators, likelihoods, filters, networks."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Containers made anew in every iteration, as functional programs do with their parameters."""
+"""Containers that are recreated in every iteration, as in functional programs."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,5 +1,5 @@
-"""Loops that read an array they write: elements that are final when read, and such that are
-overwritten after all."""
+"""Loops that read an array they write: elements that are final when they are read, and elements
+that are overwritten later."""
 
 import numpy as np
 

@@ -109,7 +109,7 @@ def parts_of_real_numbers(x):
 
 @case(arr(3), arr(3), tags="complex", wrt=(0, 1))
 def one_adjoint_flows_into_a_real_and_a_complex_value(x, y):
-    # The real part of an adjoint is kept while the adjoint itself goes on growing.
+    # The real part of an adjoint is read before further contributions are added to the adjoint.
     z = np.exp(1j * y)
     w = np.fft.ifft(z + x)
     return np.sum(np.abs(w * z * z + 1.0)) + np.sum(np.fft.fft(z + x).imag ** 2)

@@ -1,4 +1,4 @@
-"""What Python does with names, keys and lists before any number is computed."""
+"""Operations on names, keys and lists that are evaluated at compile time."""
 
 import functools
 

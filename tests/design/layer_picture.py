@@ -17,7 +17,7 @@ STYLE = "font-family:sans-serif;font-size:13px"
 
 
 def contracts() -> list[dict[str, Any]]:
-    """The contracts about layers, as pyproject.toml has them."""
+    """The layer contracts of pyproject.toml."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10

@@ -17,7 +17,7 @@ TEXTS = Path(__file__).with_name("texts.json")
 
 
 def record_all(names: list[str], objects: bool, jobs: int) -> dict[str, str]:
-    """In processes that each take a few programs, with a line of progress."""
+    """Record all programs in several processes, a few programs per task, with a progress line."""
     chunks = [names[i : i + 8] for i in range(0, len(names), 8)]
     found: dict[str, str] = {}
     start = time.monotonic()

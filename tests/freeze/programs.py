@@ -15,7 +15,7 @@ import numpy as np
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
-# Options that make an example short; `{out}` is a file in a temporary folder.
+# Options that shorten the run of an example; `{out}` is a file in a temporary folder.
 SHORT: dict[str, str] = {
     "accumulation": "--steps 2",
     "char_lstm": "--steps 2 --out {out}",
@@ -36,7 +36,7 @@ Program = Callable[[], None]
 
 
 def programs() -> dict[str, Program]:
-    """Each compiles what it needs when it is called.  It may run it."""
+    """The programs by name, as functions that compile, and possibly run, the program."""
     return {**_corpus(), **_rows(), **_examples()}
 
 

@@ -1,4 +1,4 @@
-"""What compiling one program makes, as hashes."""
+"""Hashes of the source and object code that the compilation of a program produces."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from unittest import mock
 
 from .programs import programs
 
-# A place in the library's own files: their names and lines are free to change.
+# A location in the library's own files: their names and line numbers may change.
 _PLACE = re.compile(r"\b\w+\.py:\d+")
 _CALL_CHAIN = re.compile(r"^(\s*# )\w+\.py:\d+.*$", re.MULTILINE)
-_SAVED = re.compile(r"_L\d+")  # the name of a saved value ends in its line
+_SAVED = re.compile(r"_L\d+")  # the name of a saved value ends in its line number
 _IMPORT = re.compile(r"^from s2s\.[\w.]+ import", re.MULTILINE)
 # Sections of object code that hold instructions and numeric constants.
 _CODE = re.compile(r"\.l?text|\.l?rodata\.cst")
@@ -34,7 +34,7 @@ def digest(*parts: bytes) -> str:
 
 
 def code_sections(data: bytes) -> bytes:
-    """Instructions and numeric constants of an ELF file of 64 bits, without names of symbols,
+    """The instructions and numeric constants of a 64-bit ELF file, without symbol names,
     relocations and strings."""
     if data[:5] != b"\x7fELF\x02":
         raise ValueError("object code that is no ELF file of 64 bits")
@@ -56,7 +56,7 @@ def code_sections(data: bytes) -> bytes:
 
 
 class Recorded:
-    """The texts and the object code made so far."""
+    """The texts and the object code recorded so far."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -71,7 +71,7 @@ class Recorded:
 
 @contextmanager
 def recording() -> Iterator[Recorded]:
-    """Records what is compiled meanwhile."""
+    """Context manager that records all compilations inside its block."""
     from s2s.codegen import llvm_passes
     from s2s.transforms import pipeline
 
@@ -93,8 +93,8 @@ def recording() -> Iterator[Recorded]:
 
 
 def record(names: list[str], objects: bool) -> dict[str, str]:
-    """The hash of each program.  Cases of the corpus are small: unless object code is asked for,
-    they run as plain Python, which is faster than compiling them."""
+    """The hash of each program.  Corpus cases run under CPython unless object code is requested,
+    because that is faster than compiling them."""
     table, found = programs(), {}
     for name in names:
         plain = name.startswith("corpus/") and not objects
@@ -104,7 +104,7 @@ def record(names: list[str], objects: bool) -> dict[str, str]:
             try:
                 with mock.patch.dict(os.environ, chosen):
                     table[name]()
-            except Exception as error:  # which is right for a case that raises
+            except Exception as error:  # expected for a case that raises
                 recorded.texts.append(type(error).__name__)
         found[name] = recorded.object_hash() if objects else recorded.text_hash()
     return found

@@ -1,4 +1,4 @@
-"""The freeze sees what it is to see, and a sample of the texts is as it was kept."""
+"""The freeze detects changes, and a sample of the texts matches the stored hashes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_example_is_made_short() -> None:
 
 
 def test_texts_of_a_sample() -> None:
-    """In a process of its own: what a process has compiled before is not compiled again."""
+    """In a subprocess, because this process has compiled some of the programs already."""
     names = sample([n for n in programs() if n.startswith("corpus/")], 6)
     code = f"from tests.freeze.record import record; print(record({names!r}, False))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""Random expressions, by the kind of their value."""
+"""Generators of random expressions, by kind of value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CONSTANTS = ["0.5", "1.5", "-0.7", "0.25", "2.0", "0.1", "1", "3"]
 class Expressions:
     def __init__(self, rng: random.Random, pure: bool) -> None:
         self.rng = rng
-        self.pure = pure  # nothing is written in place
-        self.functions: list[str] = []  # the program's own functions of one number
+        self.pure = pure  # True: no in-place writes
+        self.functions: list[str] = []  # functions of one scalar that the program defines
 
     def pick(self, scope: Scope, *kinds: str) -> str:
         return self.rng.choice(scope.of(*kinds))
@@ -43,7 +43,7 @@ class Expressions:
         return SIZES[kind] if kind == "u" else f"({SIZES[kind]})"
 
     def element(self, scope: Scope) -> str:
-        """An element of an array; there always is one (of x)."""
+        """An element of an array; x always has one."""
         choices = scope.any(INDEXED) or [("x", "v")]
         if scope.of("y") and scope.of("i") and self.rng.random() < 0.2:
             return f"{self.pick(scope, 'y')}[{self.pick(scope, 'i')}]"
@@ -95,7 +95,7 @@ class Expressions:
         return forms
 
     def _reduced(self, scope: Scope, depth: int) -> list[str]:
-        """Numbers that come of arrays and lists."""
+        """Scalars computed from arrays and lists."""
         r = self.rng
         a = self.scalar(scope, depth - 1)
         forms = [f"np.sum(x * {a})", "np.sum(y)", "np.prod(np.sin(y))", f"(d * {a})"]
@@ -150,7 +150,7 @@ class Expressions:
         ])  # fmt: skip
 
     def _pieces(self, scope: Scope, kind: str) -> list[str]:
-        """What there is of this kind, never the bare name of an array."""
+        """An expression over the names of this kind, never the bare name of an array."""
         v, m = [*scope.of("v"), "x"], [*scope.of("m"), "m"]
         out = [f"{name} * {self.const()}" for name in scope.of(kind)]
         if kind == "v":
@@ -195,7 +195,7 @@ class Expressions:
         return [f"np.cumsum({a})", f"({a})[::-1]"]
 
     def _ragged(self, scope: Scope, depth: int) -> str:
-        """A vector of at least one element."""
+        """A vector with at least one element."""
         r = self.rng
         forms = [self.vector(scope, r.choice("vwu"), 0)]
         for q in scope.of("q"):

@@ -1,11 +1,11 @@
-"""Random and mutated Python before one judge: plain Python, value and gradient.
+"""Random and mutated Python programs, whose value and gradient are compared with plain Python.
 
     python -m tests.fuzz.frontend --n 10000 --seed 0
 
-Half of the programs come from `grammar`, half from `mutate`.  A program is right (the same value,
-the same writes to its arguments, an error where plain Python raises one, a gradient that
-differences confirm) or refused with a line.  Anything else is a failure: a wrong value, an
-internal error, more than `SECONDS` of compilation.
+Half of the programs come from `grammar`, half from `mutate`.  A program passes if it has the same
+value and the same writes to its arguments, an error where plain Python raises one, and a gradient
+that agrees with differences; or if it is refused with a line.  Anything else is a failure: a wrong
+value, an internal error, more than `SECONDS` of compilation.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from .mutate import Mutator
 from .run import bounded
 
 SECONDS = 30
-# Errors of plain Python that compiled code need not raise (docs/language.md): arithmetic gives
-# inf, nan or a wrapped integer, and what is never used is not computed.
+# Errors of plain Python that compiled code need not raise (docs/language.md): arithmetic yields
+# inf, nan or a wrapped integer, and unused values are not computed.
 DEVIATIONS = (ZeroDivisionError, OverflowError, RecursionError, MemoryError, IndexError)
-# Python's numbers have the attributes of NumPy's, and functions of `math` give nan.
+# Python scalars have the attributes of NumPy's, and functions of `math` return nan.
 _ACCEPTED = re.compile(
     r"'(int|float|bool)' object has no attribute|math domain error|broadcast(able)? "
 )
-# Programs whose result is not determined, or that compute with inf all along.
+# Programs whose result is undefined, or that compute with inf throughout.
 _SYMMETRIC = re.compile(r"eigh|eigvalsh|cholesky")  # gradients along symmetric matrices
 _ARBITRARY = re.compile(r"\bempty(_like)?\b|1e30[89]|\binf\b")
-# Programs whose differences mislead: they overflow, or are averages over many jumps.
+# Programs for which differences are invalid: they overflow, or average over many discontinuities.
 _MISLEADING = re.compile(r"1e\+30[89]|%|//|\bmod\b|remainder|floor|trunc|round")
 
 
@@ -64,7 +64,8 @@ class Program:
 
 @dataclass
 class Outcome:
-    """`value` or, if it is not None, `error`; and the arguments as the call leaves them."""
+    """The outcome of a call: its value, or its error if that is not None, and the arguments
+    afterwards."""
 
     value: Any = None
     error: BaseException | None = None
@@ -72,7 +73,7 @@ class Outcome:
 
 
 class Slow(BaseException):
-    """Not an Exception: no handler in between may swallow it."""
+    """Derives from BaseException, so that no handler catches it."""
 
 
 def program(seed: int, number: int, mutator: Mutator) -> Program:
@@ -120,7 +121,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def plain(f: Callable[..., Any], args: list[Any]) -> Outcome:
-    """What plain Python makes of it; raises TimeoutError if it does not end soon."""
+    """The outcome under plain Python; raises TimeoutError after a time limit."""
     try:
         return Outcome(value=bounded(f, args), after=args)
     except TimeoutError:
@@ -137,7 +138,7 @@ def compiled(f: Callable[..., Any], args: list[Any]) -> Outcome:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two results are equal within rounding, in structure and value."""
+    """True if two results are equal in structure and, within rounding, in value."""
     if isinstance(a, (tuple, list)) or isinstance(b, (tuple, list)):
         alike = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
         alike = alike and isinstance(a, list) == isinstance(b, list)
@@ -165,7 +166,7 @@ def refused(error: BaseException) -> bool:
 
 
 def inside(error: BaseException) -> str:
-    """Where an error was raised."""
+    """The location at which an error was raised."""
     cause = error.__cause__ or error
     frame = traceback.extract_tb(cause.__traceback__)[-1]
     return f"{type(cause).__name__}: {cause} [{Path(frame.filename).name}:{frame.lineno}]"
@@ -222,7 +223,8 @@ def compare(expected: Outcome, actual: Outcome) -> tuple[str, str]:
 
 
 def compare_gradient(program: Program, f: Callable[..., Any], run: Outcome) -> tuple[str, str]:
-    """Along a direction, where the value is a finite float and differences are steady."""
+    """Compare the gradient along a direction, if the value is a finite float and the differences
+    converge."""
     value = run.value
     if not isinstance(value, (float, np.floating)) or not np.isfinite(value):
         return "ok", ""
@@ -273,7 +275,7 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str, str]] = field(default_factory=list)
-    slowest: tuple[float, int] = (0.0, 0)  # its time and number
+    slowest: tuple[float, int] = (0.0, 0)  # (seconds, number)
 
     def text(self) -> str:
         lines = [f"---- program {n}: {why}\n{source}" for n, why, source in self.failures]
@@ -286,7 +288,7 @@ class Report:
 def run(
     count: int, seed: int = 0, first: int = 0, progress: bool = False, most: int = 20
 ) -> Report:
-    """Stops after `most` kinds of failure."""
+    """Run the programs; stop after `most` kinds of failure."""
     report, mutator = Report(), Mutator()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,7 +1,7 @@
 """Random programs that are always valid Python: `generate(seed, number)` is the source of one.
 
-The kinds of statements are weighted anew for every program, some of them with nothing, so
-that few things meet often instead of everything seldom.
+Every program has its own random weights of statement kinds, some of them zero, so that each program
+combines few features often (swarm testing).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from .scope import ARRAYS, Scope, indented, program
 from .statements import Lines
 
 JUMPS = ("break", "continue")
-# How many statements a program has, not counting those inside: many small ones find more in
-# the same time than few large ones.
+# The number of top-level statements of a program.  In the same time, many small programs find more
+# failures than few large ones.
 SIZES = (1, 1, 2, 2, 2, 3, 3, 4, 6)
 
 
@@ -23,9 +23,9 @@ class Generator(Nests):
     def __init__(self, rng: random.Random, pure: bool) -> None:
         super().__init__(rng, pure=pure or rng.random() < 0.1)
         self.in_loop = 0
-        self.left = 9  # statements, before there are no more blocks
-        # Where an array is rebound while another name shares its memory, the compiler may
-        # ask for a copy: most programs have either aliases or rebinding.
+        self.left = 9  # the number of statements after which no more blocks are opened
+        # If an array is rebound while another name shares its memory, the compiler may refuse the
+        # program.  So most programs have either aliases or rebinding.
         self.aliases, self.rebinding = rng.choices(
             [(True, False), (False, True), (True, True)], [45, 45, 10]
         )[0]
@@ -57,7 +57,7 @@ class Generator(Nests):
         scope = Scope({"s": "s", "n": "k"})
         body: Lines = []
         if r.random() < 0.2 and not self.pure:
-            scope.names.update(x="v", m="m", y="y", d="d")  # arguments are written in place
+            scope.names.update(x="v", m="m", y="y", d="d")  # in-place writes to arguments
         else:
             for name, kind, argument in (
                 ("a", "v", "x"), ("p", "m", "m"), ("b", "y", "y"), ("e", "d", "d")
@@ -72,7 +72,7 @@ class Generator(Nests):
         return program(body)
 
     def result(self, scope: Scope) -> str:
-        """A number made of some of the names, arrays first."""
+        """An expression that reduces some of the names to a scalar, arrays first."""
         r = self.rng
         arrays = [n for n, _ in scope.any(ARRAYS + "l")]
         chosen = r.sample(arrays, min(len(arrays), r.randint(1, 3)))
@@ -218,13 +218,13 @@ class Generator(Nests):
 
 
 def generate(seed: int, number: int, pure: bool = False) -> str:
-    """The `number`-th program of a seed; the same on every machine.  A `pure` one writes
-    nothing in place."""
+    """The `number`-th program of a seed, equal on every machine.  A `pure` program has no in-place
+    writes."""
     return Generator(random.Random(f"{seed}:{number}"), pure).program()
 
 
 def is_pure(source: str) -> bool:
-    """Whether a program writes nothing in place, as JAX wants it."""
+    """True if a program has no in-place writes, as JAX requires."""
     body = source[source.index("def f(") :]
     writes = ("] = ", "] += ", "] *= ", "] -= ", "]) = ", "damp(", ".add.at", ".append(", ".pop(")
     return not any(w in body for w in writes)

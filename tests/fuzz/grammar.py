@@ -1,8 +1,8 @@
 """Random Python over the whole grammar, as text.
 
-Productions are templates with typed holes: `$num` is any expression of a number, `$block` a
-block of statements.  Names are bound by kind at the top of each function, so that most programs
-run; a production may still raise, which must be what s2s does, too.
+Productions are templates with typed holes: `$num` is any scalar expression, `$block` a block of
+statements.  Names are bound by kind at the top of each function, so that most programs run.  If a
+production raises, s2s must raise, too.
 """
 
 from __future__ import annotations
@@ -336,7 +336,8 @@ RESULTS = ("$num", "$num", "$num", "np.sum($vec)", "$num + np.sum($vec)", "($num
 
 
 def generate(seed: int, number: int) -> str:
-    """A program that compiles: a `global` or `nonlocal` in the wrong place is drawn again."""
+    """A syntactically valid program: one with a misplaced `global` or `nonlocal` is rejected and
+    drawn again."""
     rng = random.Random(f"grammar {seed} {number}")
     while True:
         writer = _Writer(rng)

@@ -1,15 +1,15 @@
-"""What a program is judged by.  Each judge raises `Wrong`, or `Skipped` where it has no say.
+"""The oracles of random programs.  Each raises `Wrong`, or `Skipped` if it does not apply.
 
-loops, python, numba  the value, what is written, the slope and a second call, on a backend,
-                      with fresh memory full of NaN
+loops, python, numba  the value, the writes, the directional derivative and a second call, on a
+                      backend, with new memory filled with NaN
 float32, layouts      the same in single precision; with arguments of any memory layout
 forward               tangents against adjoints
 second, nested        the Hessian is symmetric; reverse over reverse is forward over reverse
 tapes                 a tape, compiled and in plain Python, against reverse mode
 hessian, vmap         many directions, or many arguments, at once and one by one
 without …             the gradient with one optimisation switched off
-chunks                loops that may run on threads, cut as small as can be, the last part first
-jax                   the gradient by JAX, for programs that write nothing in place
+chunks                parallelisable loops with one iteration per chunk, the last chunk first
+jax                   the gradient by JAX, for programs without in-place writes
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Wrong(Exception):
 
 
 class Skipped(Exception):
-    """This judge has nothing to say about the program."""
+    """The oracle does not apply to the program."""
 
 
 Judge = Callable[[Any, Run], None]  # of a trial and a run
@@ -45,9 +45,9 @@ Judge = Callable[[Any, Run], None]  # of a trial and a run
 
 @contextmanager
 def poisoned() -> Iterator[None]:
-    """Memory that is not filled holds NaN, and integers no index can be."""
+    """Fill uninitialised memory with NaN, and with integers that are invalid indices."""
     empty, empty_like = np.empty, np.empty_like
-    surface_of(empty)  # the compiler is to know NumPy's own, not what stands in for it
+    surface_of(empty)  # the compiler must recognise NumPy's function, not its replacement
 
     def fill(out: Any) -> Any:
         if out.dtype.kind == "f":
@@ -67,7 +67,8 @@ def poisoned() -> Iterator[None]:
 
 
 def compared(trial: Any, run: Run, g: Any, poison: bool = True) -> tuple[Any, ...]:
-    """Calls a gradient and compares all that can be told of it; returns the gradients."""
+    """Call a gradient and compare the value, the gradients and the arguments; return the
+    gradients."""
     given = copied(run.args)
     with poisoned() if poison else nullcontext():
         out, gradients = g(*given)
@@ -92,7 +93,7 @@ def compared(trial: Any, run: Run, g: Any, poison: bool = True) -> tuple[Any, ..
 def on(backend: str) -> Judge:
     def judge(trial: Any, run: Run) -> None:
         g = trial.gradient(backend)
-        # Machine code gets its memory by itself.
+        # Machine code does not allocate by NumPy.
         first = compared(trial, run, g, poison=backend != "numba")
         if run.n == 2:
             second = g(*copied(run.args))[1]
@@ -104,7 +105,7 @@ def on(backend: str) -> Judge:
 
 
 def float32(trial: Any, run: Run) -> None:
-    """Judged by the gradient in float64, as far as the program is well conditioned."""
+    """Compare with the gradient in float64, as far as the program is well conditioned."""
     if run.gap < 1e-3 or run.slope is None:
         raise Skipped
     base = trial.known(run)
@@ -148,7 +149,7 @@ def layouts(trial: Any, run: Run) -> None:
 
 
 def forward_mode(trial: Any, run: Run) -> None:
-    """The tangent along a direction is the gradient times the direction."""
+    """The tangent along a direction equals the dot product of gradient and direction."""
     expected = dot(trial.known(run), run.direction)
     for backend in ("loops", "python"):
         jvp = trial.derived("jvp", backend)
@@ -172,7 +173,7 @@ def second_order(trial: Any, run: Run) -> None:
 
 
 def nested(trial: Any, run: Run) -> None:
-    """Reverse mode over reverse mode gives what forward over reverse gives."""
+    """Reverse over reverse equals forward over reverse."""
     if run.slope is None:
         raise Skipped
     v, w = run.direction, another(run)
@@ -181,7 +182,7 @@ def nested(trial: Any, run: Run) -> None:
 
 
 def hessian(trial: Any, run: Run) -> None:
-    """All directions of x in one sweep give what one direction gives."""
+    """All directions of x in one sweep equal single directions."""
     if run.slope is None:
         raise Skipped
     v, w = run.direction[0], another(run)[0]
@@ -191,8 +192,8 @@ def hessian(trial: Any, run: Run) -> None:
 
 
 def tapes(trial: Any, run: Run) -> None:
-    """A tape gives what reverse mode gives: where its block stands, in a branch after it, and in
-    plain Python, from what the block saw."""
+    """A tape equals reverse mode: with the query after its block, in a later branch, and in plain
+    Python, on the values at entry of the block."""
     compiled, plain = trial.taped()
     with mock.patch.dict(os.environ, S2S_BACKEND="loops"):
         ways = [compiled(*copied(run.args), again) for again in (False, True)]
@@ -284,14 +285,14 @@ def without(switch: str) -> Judge:
 
 
 def chunks(trial: Any, run: Run) -> None:
-    """What one iteration takes from another is wrong in any other order."""
+    """Chunks in another order find dependences between iterations."""
     backwards = mock.patch("s2s.kernels.prange", lambda n: reversed(range(n)))
     with threads_everywhere(), backwards:
         compared(trial, run, trial.gradient("loops", "chunks", parallel=None))
 
 
 def turned(trial: Any, run: Run) -> None:
-    """Axes of all buffers that can be turned lie in memory the other way round."""
+    """Reverse the axis order of all buffers whose layout may be changed."""
     layout = "s2s.transforms.lower.memory.layout"
     with (
         mock.patch(f"{layout}.WORTH", -np.inf),

@@ -1,7 +1,6 @@
-"""Mutated programs of the corpus: operators, names, statements and expressions exchanged.
+"""Mutations of corpus programs: operators, names, statements and expressions are exchanged.
 
-A mutant is a program somebody might have written by mistake.  Whatever plain Python makes of it,
-s2s must make of it, too, or refuse it.
+The outcome of a mutant must be that of plain Python, or s2s must refuse it.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ AROUND = (
 
 
 def programs() -> list[tuple[Case, ast.FunctionDef]]:
-    """The corpus programs that stand for themselves, with their trees."""
+    """The self-contained corpus programs, with their syntax trees."""
     found = []
     for case in load().values():
         if case.function.__closure__ or case.function.__name__ == "<lambda>":
@@ -64,7 +63,7 @@ def programs() -> list[tuple[Case, ast.FunctionDef]]:
 
 
 class Mutator:
-    """Makes mutants.  `number` decides which: the same for each process."""
+    """Creates mutants, determined by `number` alone."""
 
     def __init__(self) -> None:
         self.programs = programs()
@@ -76,7 +75,7 @@ class Mutator:
         ]
 
     def mutant(self, seed: int, number: int) -> tuple[Case, str]:
-        """The case whose arguments it takes, and its text; its function has the same name."""
+        """The case whose arguments the mutant takes, and its text; the function keeps its name."""
         rng = random.Random(f"mutant {seed} {number}")
         while True:
             case, original = rng.choice(self.programs)
@@ -87,7 +86,7 @@ class Mutator:
                 text = ast.unparse(ast.fix_missing_locations(tree))
                 compile(text, "<mutant>", "exec")
             except (SyntaxError, ValueError, RecursionError, TypeError, IndexError):
-                continue  # no Python any more, or nothing left to mutate
+                continue  # a syntax error, or nothing left to mutate
             if text != ast.unparse(original):
                 return case, text
 

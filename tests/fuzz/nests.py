@@ -1,8 +1,7 @@
 """Nests of loops over matrices, as numerical programs have them.
 
-Passes over loops (`transforms/lower`) look for them: rows that are added to a row, hinges, a
-factorisation, largest elements of rows, a stencil in place, a short innermost axis, and buffers of
-which a round uses a row.
+Loop passes (`transforms/lower`) match these: sums of rows, hinges, a factorisation, maxima of rows,
+an in-place stencil, a short innermost axis, and buffers of which an iteration uses one row.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Nests(Statements):
         return make(scope, self.rng.choice(["m", *scope.of("m")]))
 
     def _new(self, scope: Scope) -> str:
-        """A matrix that is there from now on."""
+        """Define a matrix."""
         name = self.fresh("o")
         scope.names[name] = "m"
         return name
@@ -44,7 +43,7 @@ class Nests(Statements):
         return lines
 
     def hinges(self, scope: Scope, a: str) -> Lines:
-        """Of rows of the argument, which nobody may have written to."""
+        """Hinges of the rows of an argument that is not written."""
         t, i, j, z = self.pick(scope, "s"), *map(self.fresh, "ijz")
         kind = self.rng.choice([f"np.maximum(0.0, {z} - 0.2)", f"({z} if {z} > 0.1 else 0.0)"])
         return [
@@ -90,7 +89,7 @@ class Nests(Statements):
         ]  # fmt: skip
 
     def kept_rows(self, scope: Scope, a: str) -> Lines:
-        """A matrix of which each round uses a row, made in a loop that counts down."""
+        """A matrix of which each iteration uses a row, filled in a loop that counts down."""
         t, z, i, j, k = self.pick(scope, "s"), *map(self.fresh, "zijk")
         row = [
             f"for {j} in range({k} + 1):", f"    {z}[{i}, {j}] = {a}[{i}, {j}] * x[{i}]",

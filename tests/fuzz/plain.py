@@ -1,4 +1,5 @@
-"""A random program under plain Python: its value, what it writes, its slope, its ties."""
+"""A random program under plain Python: its value, its writes, its directional derivative, its
+ties."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ class _Watched(ast.NodeTransformer):
 
 @dataclass
 class Watched:
-    """The program with an eye on its comparisons; `gap` is how near the nearest one came to
-    a tie, `strange` whether a float operation overflowed or made a NaN."""
+    """The program with instrumented comparisons.  `gap` is the smallest distance of two compared
+    values; `strange` is True if a float operation overflowed or produced a NaN."""
 
     source: str
     gap: float = np.inf
@@ -80,8 +81,8 @@ class Watched:
 
 @dataclass
 class Run:
-    """One run of the program: what went in, what came out, and the derivative along a
-    direction (None where it cannot be told)."""
+    """One run of the program: the arguments, the outcome, and the derivative along a direction
+    (None if differences do not determine it)."""
 
     n: int
     args: list[Any]
@@ -99,7 +100,7 @@ class Run:
 
 
 def arguments(n: int, seed: int = 0) -> list[Any]:
-    """Numbers that float32 can hold, so that both precisions start from the same."""
+    """Arguments that float32 represents exactly, so that both precisions have equal inputs."""
     rng = np.random.default_rng([n, seed])
 
     def floats(*shape: int) -> Any:
@@ -128,7 +129,8 @@ def along(f: Callable[..., Any], args: list[Any], direction: list[Any], h: float
 
 
 def rounding(f: Callable[..., Any], args: list[Any], value: float) -> float:
-    """How far the last bits of the arguments move the value of a chaotic program, and more."""
+    """The tolerance for a chaotic program: the change of its value by the last bits of the
+    arguments, with a margin."""
     nudged = copied(args)
     for k in range(len(WRT)):
         up = np.nextafter(nudged[k], np.inf)
@@ -141,8 +143,8 @@ def rounding(f: Callable[..., Any], args: list[Any], value: float) -> float:
 def plain_run(
     f: Callable[..., Any], watched: Watched, n: int, args: list[Any] | None = None
 ) -> Run | None:
-    """None where nothing can be compared: the value is not finite, too large or not a float,
-    something overflowed on the way, or a comparison lies within rounding of a tie."""
+    """Run the program.  None if it is not comparable: the value is not finite, too large or not a
+    float, an operation overflowed, or a comparison is within rounding of a tie."""
     args = args or arguments(n)
     after = copied(args)
     try:
@@ -160,8 +162,8 @@ def plain_run(
             fine = along(f, args, direction, 1e-4)
             noise = rounding(f, args, value)
     except (ArithmeticError, TypeError, ValueError) as error:
-        # Some of NumPy's views may not be written, nor integers with fractions: such a program is
-        # not one.
+        # The program is invalid if it writes to a read-only view, or a fraction to an integer
+        # array.
         known = ("read-only", "Cannot cast ufunc")
         if not watched.strange and not any(text in str(error) for text in known):
             raise
@@ -173,8 +175,8 @@ def plain_run(
 
 
 def confirmed(f: Callable[..., Any], run: Run, actual: float) -> bool:
-    """Whether differences with other steps contradict a derivative, too, and agree with one
-    another: a kink between the points of a difference leads it astray."""
+    """True if differences with other steps also contradict a derivative, and agree with one
+    another.  A single difference is wrong if there is a kink between its points."""
     with np.errstate(all="ignore"):
         slopes = [along(f, run.args, run.direction, h) for h in (1e-4, 3e-5, 1e-5, 3e-6)]
     agree = max(slopes) - min(slopes) < 1e-4 * run.scale

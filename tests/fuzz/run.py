@@ -1,4 +1,4 @@
-"""Runs many programs and reports the smallest form of each that fails."""
+"""Runs many programs and reports a reduced form of each that fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .plain import arguments, load
 from .shrink import shrink
 from .trial import Verdict, judge
 
-LONGEST = 20_000  # lines that a program may run
+LONGEST = 20_000  # limit on the executed lines of a program
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, int] = field(default_factory=dict)  # of refusals
+    examples: dict[str, int] = field(default_factory=dict)  # programs by refusal message
     failures: list[tuple[int, str, str]] = field(default_factory=list)  # number, reason, source
     seconds: float = 0.0
 
@@ -57,7 +57,7 @@ def describe(failure: tuple[int, str, str]) -> str:
 
 
 def judges_of(number: int, thorough: bool, backend: str = "") -> tuple[str, ...]:
-    """Every program comes before two judges, and every third before one of the others."""
+    """The oracles for a program: two for every program, and a further one for every third."""
     if backend:
         return (backend,)
     if thorough:
@@ -73,11 +73,11 @@ def run(
     *,
     thorough: bool = False,
     backend: str = "",
-    progress: bool = False,  # a bar, and failures as they are found
+    progress: bool = False,  # show a progress bar, and failures immediately
     most: int = 20,
     shrinking: bool = True,
 ) -> Report:
-    """Stops after `most` failures of different kinds."""
+    """Run the programs; stop after `most` failures of different kinds."""
     report, seen = Report(), Counter[str]()
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as name, _seldom_collecting():
@@ -113,7 +113,8 @@ def run(
 
 @contextmanager
 def _seldom_collecting() -> Iterator[None]:
-    """The collector looks at a compiler's many small objects far too often."""
+    """Reduce the frequency of garbage collections, which the many small objects of the compiler
+    make too frequent."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -132,7 +133,7 @@ def _tidy(folder: Path) -> None:
 
 
 def same_failure(verdict: Verdict, folder: Path) -> Callable[[str], bool]:
-    """Whether a smaller program runs in plain Python and fails in the same manner."""
+    """True if a smaller program runs in plain Python and fails in the same way."""
     assert verdict.where is not None
     name, n = verdict.where
 
@@ -146,12 +147,12 @@ def same_failure(verdict: Verdict, folder: Path) -> Callable[[str], bool]:
 
 
 def valid(source: str, folder: Path) -> bool:
-    """Whether plain Python runs the program, to an end, for every trip count."""
+    """True if the program terminates under plain Python for every trip count."""
     try:
         f = load(source, folder)
         attributes = {"np", "T", *dir(np), *dir(np.ndarray), *dir(list)}
         if not set(f.__code__.co_names) <= attributes | set(f.__globals__) | set(dir(builtins)):
-            return False  # a dropped definition that plain Python happens not to miss
+            return False  # a removed definition that plain Python does not reach
         with np.errstate(all="ignore"):
             for n in range(4):
                 float(bounded(f, arguments(n)))
@@ -161,7 +162,7 @@ def valid(source: str, folder: Path) -> bool:
 
 
 def bounded(f: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """What a program returns; raises TimeoutError if it runs more than `LONGEST` lines."""
+    """The result of a program; raises TimeoutError after `LONGEST` executed lines."""
     left = LONGEST
 
     def trace(*_: Any) -> Any:
@@ -180,7 +181,7 @@ def bounded(f: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def signature(reason: str) -> str:
-    """What two failures of one cause have in common."""
+    """A key that is equal for failures with the same cause."""
     lines = reason.splitlines()
     text = re.sub(r"n=\d, ", "", lines[0]) if lines else ""
     text = re.sub(r"/\S*?:\d+(:\d+)?", "", text)

@@ -1,6 +1,6 @@
-"""What random programs are made of: helper functions, kinds of values, names in scope.
+"""The elements of random programs: helper functions, kinds of values, names in scope.
 
-Every name has a kind, which fixes the type and shape of what it stands for:
+Every name has a kind, which determines the type and shape of its value:
 
     s  a float                          k  an int from 0 on     i  one of 0 … n - 1
     f  a bool                           d  a 0-d array          l  a list of floats, not empty
@@ -8,7 +8,8 @@ Every name has a kind, which fixes the type and shape of what it stands for:
     y  a vector of n, empty at n = 0    q  a vector of at least 1, whose size changes
     m  a matrix of (n + 2, 3)
 
-A name is used only where it is surely bound, always with one kind: programs are always valid.
+A name is used only where it is definitely bound, and always with one kind, so all programs are
+valid.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 
 VECTORS = "vwuyq"
 ARRAYS = "vwuyqmd"
-INDEXED = "vwuqm"  # those that surely have elements
+INDEXED = "vwuqm"  # kinds that are never empty
 SIZES = {"v": "n + 2", "w": "n + 1", "u": "3", "y": "n"}
 
 HEADER = "import math\nfrom dataclasses import dataclass\n\nimport numpy as np\n"
@@ -109,7 +110,7 @@ def indented(lines: list[str]) -> list[str]:
 
 
 def program(body: list[str]) -> str:
-    """The source: the helpers that are called, and the function."""
+    """The source of a program: the helpers that it calls, and the function."""
     main = "\n".join(["def f(x, m, y, d, s, n, idx):", *indented(body)]) + "\n"
     called = [text for name, text in HELPERS.items() if f"{name}(" in main]
     return "\n\n".join([HEADER, *(text.strip("\n") + "\n" for text in called), main])

@@ -1,5 +1,5 @@
-"""Makes a failing program smaller while it still fails: statements are dropped, blocks are
-replaced by what is inside, expressions by one of their parts."""
+"""Reduces a failing program while it still fails: statements are removed, blocks are replaced by
+their bodies, expressions by subexpressions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 
 BLOCKS = ("body", "orelse")
-# Where an expression cannot be replaced by any other.
+# Positions at which an expression cannot be replaced.
 _FIXED = (ast.expr_context, ast.operator, ast.Slice, ast.Starred)
 
 
 def candidates(tree: ast.Module) -> Iterator[ast.Module]:
-    """Smaller programs: runs of statements less, blocks unwrapped, shorter expressions."""
+    """Smaller programs: without a run of statements, with a block unwrapped, or with a shorter
+    expression."""
     yield from _helpers(tree)
     count = sum(1 for _ in _blocks(tree))
     for at in range(count):
@@ -66,7 +67,7 @@ def _block(tree: ast.Module, at: int) -> list[ast.stmt]:
 
 
 def _shorter(tree: ast.Module) -> Iterator[ast.Module]:
-    """One expression replaced by a part of it, or by a number."""
+    """The programs with one expression replaced by a subexpression or a number."""
     places = list(_expressions(_main(tree)))
     for at in range(len(places)):
         parent, field, index, node = places[at]
@@ -89,7 +90,7 @@ def _shorter(tree: ast.Module) -> Iterator[ast.Module]:
 def _expressions(
     root: ast.AST,
 ) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
-    """Every expression that is read, with where it stands, outer ones first."""
+    """Every expression that is read, with its position, outer ones first."""
     for node in ast.walk(root):
         for field, value in ast.iter_fields(node):
             if isinstance(node, ast.Call) and field == "func":
@@ -102,7 +103,7 @@ def _expressions(
 
 
 def shrink(source: str, fails: Callable[[str], bool], seconds: float = 60.0) -> str:
-    """`fails` says whether a source still fails in the same way (and is valid)."""
+    """Reduce a source.  `fails(source)` is True if it is valid and still fails in the same way."""
     tree = ast.parse(source)
     best = ast.unparse(tree)
     if not fails(best):

@@ -9,7 +9,7 @@ Lines = list[str]
 
 
 class Statements(Expressions):
-    """Each method returns the lines of a statement and enters what it binds into the scope."""
+    """Each method returns the lines of a statement and adds the names it binds to the scope."""
 
     count = 0
     aliases = rebinding = True
@@ -124,7 +124,7 @@ class Statements(Expressions):
         return [f"{name} = {text}"]
 
     def rebind(self, scope: Scope) -> Lines:
-        """A name that is bound to a new array, maybe of another size."""
+        """Rebind a name to a new array, possibly of another size."""
         kinds = [k for k in "vwuyqqq" if scope.of(k)]
         if not kinds or not self.rebinding:
             return self.new_array(scope)
@@ -155,7 +155,7 @@ class Statements(Expressions):
         return [f"{name} = {text}"]
 
     def either(self, scope: Scope) -> Lines:
-        """A name for one of two arrays, which is then written."""
+        """A name for either of two arrays, which is then written."""
         if len(scope.of("v")) < 2:
             return self.new_array(scope)
         a, b = self.rng.sample(scope.of("v"), 2)
@@ -168,7 +168,7 @@ class Statements(Expressions):
     def write_element(self, scope: Scope) -> Lines:
         target = self.element(scope)
         while target.partition("[")[0] not in scope.names:
-            scope.names["x"] = "v"  # from here on an argument is written, too
+            scope.names["x"] = "v"  # the statement also writes to an argument
             target = f"x[{self.index(scope, 'v')}]"
         e = self.bounded(self.scalar(scope, self.rng.randint(1, 2)))
         return [self.rng.choice([
@@ -254,7 +254,7 @@ class Statements(Expressions):
         ])]  # fmt: skip
 
     def through_view(self, scope: Scope) -> Lines:
-        """A view made and written at once."""
+        """A view that is created and written in one statement."""
         if not scope.of("m") or not scope.of("v"):
             return self.write_slice(scope)
         m, v, z = self.pick(scope, "m"), self.pick(scope, "v"), self.fresh("z")
@@ -273,7 +273,7 @@ class Statements(Expressions):
         ])  # fmt: skip
 
     def writing_function(self, scope: Scope) -> Lines:
-        """A function that writes an array around it, called twice."""
+        """A function that writes to an array of the enclosing scope, called twice."""
         if not scope.of("v"):
             return self.define_function(scope)
         v, name = self.pick(scope, "v"), self.fresh("g")
@@ -282,7 +282,7 @@ class Statements(Expressions):
         return [f"def {name}(z):", f"    {line[0]}", *calls]
 
     def holder(self, scope: Scope) -> Lines:
-        """Numbers and arrays kept in a dict or an object, written through it, read again."""
+        """Scalars and arrays in a dict or an object, written through it and read again."""
         if not scope.of("v"):
             return self.assign_scalar(scope)
         o, v, t = self.fresh("o"), self.pick(scope, "v"), self.pick(scope, "s")
@@ -321,5 +321,5 @@ class Statements(Expressions):
 
 
 def second_first(name: str, text: str) -> str:
-    """The right side of an unpacking, which cannot read what is bound by it."""
+    """The right side of a tuple assignment, which must not read the names that it binds."""
     return text if name not in text else "0.5"

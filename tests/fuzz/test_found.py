@@ -1,5 +1,5 @@
-"""What random programs found, in every mode: tangents agree with adjoints, Hessians are
-symmetric.  (The corpus tests judge the gradients themselves.)"""
+"""Regressions found by random programs, in every mode: tangents agree with adjoints, Hessians are
+symmetric.  (The corpus tests check the gradients themselves.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Random and mutated Python before the front end: right or refused, a sample by default."""
+"""Random and mutated Python programs: the outcome is right or they are refused.  Runs a sample by
+default."""
 
 from __future__ import annotations
 

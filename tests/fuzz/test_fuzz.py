@@ -1,4 +1,4 @@
-"""A bounded, seeded part of the random programs; `make fuzz` runs thousands."""
+"""A seeded sample of the random programs; `make fuzz` runs thousands."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_failures_of_one_cause_have_one_signature() -> None:
 
 
 def lowered(gradient: Any) -> str:
-    """Each copy of a program has a file of its own, which its errors name."""
+    """Each copy of a program has its own file, whose name occurs in its errors."""
     return re.sub(r"fuzzed_\d+", "fuzzed", gradient.lowered)
 
 
@@ -123,7 +123,7 @@ def f(x, m, y, d, s, n, idx):
         texts[switch] = lowered(trial.gradient("loops", switch))
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
-    # Those have nothing to do in this program.
+    # These passes change nothing in this program.
     idle = [
         "reuse_powers",
         "cse",

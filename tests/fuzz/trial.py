@@ -1,4 +1,4 @@
-"""One program before its judges."""
+"""One random program, with the compiled forms that its oracles use."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def plain(x, m, y, d, s, n, idx):
 
 @dataclass
 class Verdict:
-    """`kind` is "ok", "discarded" (nothing to compare), "refused" (gradients are) or "failed"."""
+    """`kind` is "ok", "discarded" (not comparable), "refused" (the gradient is) or "failed"."""
 
     kind: str
     reason: str = ""
-    where: tuple[str, int] | None = None  # judge and trip count
-    judged: Counter[str] = field(default_factory=Counter)  # how often each judge had a say
+    where: tuple[str, int] | None = None  # oracle and trip count
+    judged: Counter[str] = field(default_factory=Counter)  # the number of checks by oracle
 
 
 @dataclass
 class Trial:
-    """A program with what its judges share: the function, compiled forms, gradients."""
+    """A program with the data that its oracles share: the function, compiled forms, gradients."""
 
     source: str
     folder: Path
@@ -73,7 +73,7 @@ class Trial:
 
     @property
     def reading(self) -> str:
-        """The program without writing into its arguments, which not every mode can follow."""
+        """The program without writes to its arguments, which some modes do not support."""
         if not self.writes:
             return self.source
         before, header, body = self.source.partition("def f(x, m, y, d, s, n, idx):\n")
@@ -85,7 +85,7 @@ class Trial:
         return load(self.source, self.folder)
 
     def gradient(self, backend: str, variant: str = "", parallel: bool | None = False) -> Any:
-        """Compiled anew for every variant of the compiler, shared by backends."""
+        """The gradient, compiled once per variant of the compiler and shared by backends."""
         key = backend, variant
         if key not in self.compiled:
             others = (g for (_, v), g in self.compiled.items() if v == variant)
@@ -101,7 +101,7 @@ class Trial:
         return self.compiled[key]
 
     def known(self, run: Run) -> Any:
-        """The gradients by the loops backend."""
+        """The gradients on the loops backend."""
         if run.n not in self.gradients:
             self.gradients[run.n] = self.gradient("loops")(*copied(run.args))[1]
         return self.gradients[run.n]
@@ -138,7 +138,8 @@ class Trial:
         return self.compiled["loops", "tapes"]
 
     def nested(self) -> Any:
-        """The gradient of the gradient times a direction, which is given by further arguments."""
+        """The gradient of the product of gradient and direction; the direction is passed as further
+        arguments."""
         if ("loops", "nested") not in self.compiled:
             g = load(self.reading + NESTED, self.folder, "g")
             self.compiled["loops", "nested"] = s2s.value_and_grad(g, wrt=WRT, backend="loops")

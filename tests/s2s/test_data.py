@@ -35,7 +35,7 @@ def test_batches() -> None:
     assert len(dataset) == 3
     first = next(iter(dataset))[0]
     assert first.shape == (4, 2) and isinstance(first.numpy(), np.ndarray)
-    assert len(list(dataset)) == 3  # it can be walked again
+    assert len(list(dataset)) == 3  # a dataset can be iterated again
     short = Dataset.from_tensor_slices(Y).batch(4, drop_remainder=True)
     assert numbers(short) == [[0, 1, 2, 3], [4, 5, 6, 7]] and len(short) == 2
     assert numbers(short.unbatch()) == list(range(8))
@@ -53,7 +53,7 @@ def test_shuffling() -> None:
     fixed = source.shuffle(10, reshuffle_each_iteration=False)
     assert numbers(fixed) == numbers(fixed)
     assert numbers(source.shuffle(1)) != [] and len(shuffled) == 10
-    # With a buffer of 3, no element comes out more than 3 places early.
+    # With a buffer of 3, no element is drawn more than 3 positions early.
     assert all(e <= k + 3 for k, e in enumerate(numbers(source.shuffle(3, seed=0))))
     rng = np.random.default_rng(5)
     state = rng.bit_generator.state
@@ -99,7 +99,7 @@ def test_prefetching() -> None:
 
     with pytest.raises(KeyError, match="two"):
         list(Dataset.from_tensor_slices(Y).map(fail).prefetch(2))
-    # A pass that is left early leaves no thread behind.
+    # An abandoned iterator leaves no thread running.
     for element in Dataset.from_tensor_slices(Y).repeat().prefetch(2):
         if element == 5:
             break

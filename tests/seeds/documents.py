@@ -1,7 +1,7 @@
-"""The code blocks of the five documents this project began with, in their order.
+"""The code blocks of the five documents that were this project's first specification, in order.
 
-`before` defines what a document leaves to its reader (data, a model); `records` names what is
-compared with TensorFlow's own numbers after the block has run."""
+`before` defines names that a document assumes (data, a model); `records` are the names whose values
+are compared with TensorFlow's after the block has run."""
 
 from __future__ import annotations
 

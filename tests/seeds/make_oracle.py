@@ -1,4 +1,4 @@
-"""Writes TensorFlow's numbers for every block to oracle.json.
+"""Writes TensorFlow's results for every block to oracle.json.
 
 python -m tests.seeds.make_oracle        (with tensorflow installed)
 """

@@ -1,4 +1,4 @@
-"""Runs a block with one library or the other, on the same weights and the same random data."""
+"""Runs a block with either library, on the same weights and the same random data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .documents import Block
 
 
 def weights(shape: tuple[int, ...]) -> Any:
-    """Initial weights that depend on their shape alone."""
+    """Initial weights, determined by their shape."""
     size = int(np.prod(shape))
     return (0.5 * np.sin(1.7 * np.arange(size) + len(shape))).reshape(shape).astype(np.float32)
 
@@ -34,7 +34,7 @@ def run(block: Block, tf: Any, module: str) -> dict[str, list[Any]]:
 
 
 def _execute(code: str, space: dict[str, Any], filename: str) -> None:
-    # Tapes look their blocks up in the source.
+    # Tapes need the source of their blocks.
     linecache.cache[filename] = (len(code), None, code.splitlines(True), filename)
     exec(compile(code, filename, "exec"), space)
 

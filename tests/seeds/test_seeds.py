@@ -1,5 +1,5 @@
-"""Every code block of the documents, with only its import line changed, gives TensorFlow's
-numbers (`make_oracle.py` wrote them)."""
+"""Every code block of the documents, with only its import line changed, has TensorFlow's results
+(written by `make_oracle.py`)."""
 
 from __future__ import annotations
 

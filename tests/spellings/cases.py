@@ -1,4 +1,4 @@
-"""Expressions that mean the same under TensorFlow and under `s2s.tf`."""
+"""Expressions with equal results under TensorFlow and `s2s.tf`."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ s = tf.constant([[2.0, 0.5, 0.1], [0.5, 3.0, -0.4], [0.1, -0.4, 1.0]])
 
 
 def text_of(expression: str) -> str:
-    """A file that runs an expression, and differentiates it by what it is made of."""
+    """The text of a file that evaluates an expression and differentiates it with respect to its
+    inputs."""
     return (
         f"{START}\n"
         "with tf.GradientTape() as tape:\n"
@@ -150,7 +151,7 @@ def differentiable(value: Any) -> bool:
 
 
 def numbers(value: Any) -> Any:
-    """As JSON has it."""
+    """Values as JSON data."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
@@ -177,7 +178,8 @@ def outcomes(tf: Any, folder: Path) -> dict[str, Any]:
 
 
 def page_outcomes(tf: Any, folder: Path, side: int) -> dict[str, Any]:
-    """Of the rows of the page's tables: the left or the right side, by the left one."""
+    """The outcomes of the rows of the page's tables, by the left cell: of the left or the right
+    cell."""
     start = functions(PAGE).replace("import s2s.tf as tf\n", "")
     if side == 0:
         start = start.replace("import s2s\n", "")

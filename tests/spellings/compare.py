@@ -11,7 +11,7 @@ from .table import run, shown
 
 
 def difference(got: Any, want: Any) -> str:
-    """How an outcome differs; "" if it does not."""
+    """A description of the difference of two outcomes; "" if they are equal."""
     if want is None or isinstance(want, str):
         return "" if got == want else f"{got} instead of {want}"
     if isinstance(want, list):
@@ -31,7 +31,7 @@ def difference(got: Any, want: Any) -> str:
 
 
 def compared(tf: Any, expression: str, want: Any, gradient: bool, folder: Path) -> str:
-    """How ours differs from TensorFlow's, if TensorFlow has an outcome."""
+    """The difference of an outcome from TensorFlow's, if TensorFlow has one."""
     if isinstance(want, dict):
         return ""
     file = folder / f"case_{abs(hash(expression))}.py"

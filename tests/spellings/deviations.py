@@ -1,6 +1,7 @@
-"""Where `s2s.tf` differs from TensorFlow on purpose, by case of `table.py`, and why.
+"""Deliberate deviations of `s2s.tf` from TensorFlow, by case of `table.py`, with reasons.
 
-Beside these, which single expressions show: float32 and float64 mix, where TensorFlow raises."""
+A further one, not listed by expression: float32 and float64 may be mixed, where TensorFlow
+raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes TensorFlow's numbers for the expressions, and for the page's tables, to oracle.json.
+"""Writes TensorFlow's results for the expressions, and for the page's tables, to oracle.json.
 
 python -m tests.spellings.make_oracle        (with tensorflow installed)
 """

@@ -1,7 +1,8 @@
-"""Every name of `s2s.tf` with arguments of every kind: what to compare with TensorFlow.
+"""Calls of every name of `s2s.tf` with arguments of every kind, for the comparison with TensorFlow.
 
-A case is an expression.  Its outcome is the dtype, shape and numbers of its value, and the gradient
-of their sum by the inputs it names; or that TensorFlow raises, after which anything goes."""
+A case is an expression.  Its outcome is the dtype, shape and elements of its value, and the
+gradient of their sum with respect to the inputs it names.  If TensorFlow raises, any outcome of s2s
+is accepted."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ true = tf.constant([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 """
 
 NAMES = re.findall(r"^(\w+) =", INPUTS, re.MULTILINE)
-# Those by which gradients are taken; not where they hold infinities.
+# The inputs to differentiate with respect to, unless they contain infinities.
 FLOATS = ("f32", "f64", "g32", "g64", "f0", "none", "batch", "row", "cube", "spd", "spds", "prob")
 
 ELEMENTWISE = """
@@ -508,7 +509,7 @@ CASES = [
 
 
 def named_in(expression: str) -> list[str]:
-    """The inputs that an expression is differentiated by."""
+    """The inputs that an expression is differentiated with respect to."""
     names = {n.id for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)}
     return [n for n in FLOATS if n in names]
 
@@ -539,7 +540,7 @@ def run(tf: Any, expression: str, gradient: bool, file: Path) -> dict[str, Any]:
 
 
 def shown(value: Any) -> Any:
-    """A value as JSON has it: dtype, shape and numbers of 7 digits."""
+    """A value as JSON data: dtype, shape and elements with 7 digits."""
     if value is None or isinstance(value, (str, type)) or hasattr(value, "as_numpy_dtype"):
         return None if value is None else getattr(value, "__name__", None) or str(value)
     if type(value).__name__ == "IndexedSlices":  # the gradient of a gather

@@ -1,4 +1,4 @@
-"""`s2s.tf` says what TensorFlow says, in plain Python and compiled; so do the page's tables."""
+"""`s2s.tf` and the page's tables agree with TensorFlow, in plain Python and compiled."""
 
 from __future__ import annotations
 

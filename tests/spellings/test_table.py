@@ -1,4 +1,4 @@
-"""Every name of `s2s.tf` beside TensorFlow: value, dtype, shape and gradient."""
+"""Compares every name of `s2s.tf` with TensorFlow: value, dtype, shape and gradient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .table import CASES
 
 ORACLE = json.loads(Path(__file__).with_name("table.json").read_text(encoding="utf-8"))
 
-# Names that are no functions of tensors, or have tests of their own.
+# Names that are not functions of tensors, or are tested elsewhere.
 ELSEWHERE = {
     "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "bool", "complex128", "complex64",
     "custom_gradient", "data", "float32", "float64", "function", "int32", "int64", "keras",

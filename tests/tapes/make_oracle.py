@@ -1,4 +1,4 @@
-"""Writes TensorFlow's numbers for the scenarios to oracle.json.
+"""Writes TensorFlow's results for the scenarios to oracle.json.
 
 S2S_ORACLE=tensorflow python -m tests.tapes.make_oracle        (with tensorflow installed)
 """

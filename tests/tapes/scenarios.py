@@ -1,5 +1,5 @@
-"""Programs with tapes, in TensorFlow's own words: run by TensorFlow for the oracle
-(`make_oracle.py`), and by `s2s.tf`, compiled and in plain Python, for the tests."""
+"""Programs with tapes, in TensorFlow's API.  TensorFlow runs them for the oracle
+(`make_oracle.py`), and `s2s.tf`, compiled and in plain Python, for the tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ b = tf.Variable(np.float32(0.3))
 
 
 def inner_steps_that_assign(x: Any) -> Any:
-    """Inner steps that assign: outer gradients sum over all that was read."""
+    """Inner steps that assign: outer gradients sum over all reads."""
     with tf.GradientTape() as outer:
         total = tf.reduce_sum(w * 0.0)
         for _ in range(3):
@@ -51,7 +51,7 @@ def inner_steps_on_values(x: Any) -> Any:
 
 
 def gradient_penalty(x: Any) -> Any:
-    """A penalty on the gradient by the input."""
+    """A penalty on the gradient with respect to the input."""
     with tf.GradientTape() as tape:
         with tf.GradientTape() as gt:
             gt.watch(x)
@@ -63,7 +63,7 @@ def gradient_penalty(x: Any) -> Any:
 
 
 def second_derivatives(x: Any) -> Any:
-    """Second derivatives by the input."""
+    """Second derivatives with respect to the input."""
     with tf.GradientTape() as t2:
         t2.watch(x)
         with tf.GradientTape() as t1:
@@ -89,7 +89,7 @@ def third_derivatives(x: Any) -> Any:
 
 
 def stopped_recording(x: Any) -> Any:
-    """What is computed while recording is stopped."""
+    """Values computed while recording is stopped."""
     with tf.GradientTape(persistent=True) as t:
         t.watch(x)
         h = w * x
@@ -104,7 +104,7 @@ def stopped_recording(x: Any) -> Any:
 
 
 def reset_in_between(x: Any) -> Any:
-    """What was computed before a reset."""
+    """Values computed before a reset."""
     with tf.GradientTape(persistent=True) as t:
         h = w * x
         t.reset()
@@ -136,7 +136,7 @@ def several_targets(x: Any) -> Any:
 
 
 def jacobians(x: Any) -> Any:
-    """Jacobians by several sources."""
+    """Jacobians with respect to several sources."""
     with tf.GradientTape(persistent=True) as t:
         t.watch(x)
         y = tf.tanh(x * w) * u * b
@@ -161,7 +161,7 @@ def variable_as_target(x: Any) -> Any:
 
 
 def zeros(x: Any) -> Any:
-    """Zeros for what is not connected."""
+    """Zeros for unconnected sources."""
     with tf.GradientTape(persistent=True) as t:
         y = tf.reduce_sum(w * x)
     return t.gradient(
@@ -180,7 +180,7 @@ def inside_the_block(x: Any) -> Any:
 
 
 def bound_anew(x: Any) -> Any:
-    """Names that are bound anew."""
+    """Names that are rebound."""
     with tf.GradientTape(persistent=True) as t:
         a = w * x
         old = a
@@ -243,7 +243,7 @@ SCENARIOS = {
 
 
 def outcome(run: Any) -> Any:
-    """What a program returns and leaves in the Variables, as plain lists."""
+    """The result of a program and the final values of the Variables, as plain lists."""
     for variable, start in zip((w, u, k), START.values()):
         variable.assign(start)
     answer = run(tf.constant(floats(0.7, 1.3, -0.4)))

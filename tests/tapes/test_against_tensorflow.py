@@ -1,4 +1,4 @@
-"""Tapes give what TensorFlow's give: the same numbers, and None in the same places."""
+"""Tapes agree with TensorFlow's: equal gradients, and None for the same sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Layers, losses and optimizers that are compared with Keras: how each is made, in either library.
+"""Layers, losses and optimizers that are compared with Keras: their constructors, for either
+library.
 
 `k` is `tf.keras` or the namespace `s2s.tf.keras`; both have the same names."""
 
@@ -13,7 +14,7 @@ Make = Callable[[Any], Any]
 
 
 def numbers(shape: tuple[int, ...], phase: float = 0.0) -> Any:
-    """The same numbers everywhere, between -0.8 and 0.8."""
+    """Deterministic numbers between -0.8 and 0.8."""
     size = int(np.prod(shape))
     return (0.8 * np.sin(1.3 * np.arange(size) + phase + len(shape))).reshape(shape)
 
@@ -213,7 +214,7 @@ LABELS = np.array([0, 2, 1, 1])
 WEIGHTS = np.array([0.5, 2.0, 0.0, 1.5], np.float32)
 REDUCTIONS = ("sum_over_batch_size", "mean", "mean_with_sample_weight", "sum", None)
 
-# how it is made, the targets, and what makes predictions of the numbers that are trained
+# the constructor, the targets, and the function from the trained numbers to predictions
 _LOSSES: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "mse": (lambda k, **o: k.losses.MeanSquaredError(**o), REAL, "linear"),
     "mae": (lambda k, **o: k.losses.MeanAbsoluteError(**o), REAL, "linear"),

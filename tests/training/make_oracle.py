@@ -1,4 +1,4 @@
-"""Writes Keras's numbers for the layers, losses and optimizers to oracle.json.
+"""Writes Keras's results for the layers, losses and optimizers to oracle.json.
 
 python -m tests.training.make_oracle        (with tensorflow installed)
 """
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def of_layer(tf: Any, name: str, make: Any, value: Any) -> dict[str, Any]:
-    """Outputs and gradients, and then steps towards outputs of 0."""
+    """The outputs and gradients of a layer, and its outputs during training towards 0."""
     layer = make(tf.keras)
     x = tf.Variable(value) if value.dtype == np.float32 else tf.constant(value)
     args = (x, x) if name.startswith("attention") else (x,)
@@ -97,7 +97,7 @@ def of_optimizer(tf: Any, optimizer: Any) -> list[Any]:
 
 
 def of_metric(metric: Any, data: tuple[Any, ...]) -> list[float]:
-    """After two batches of different sizes, and after a weighted one."""
+    """The result of a metric after two batches of different sizes, and after a weighted one."""
     found = []
     for first, last in ((0, 3), (3, 4)):
         metric.update_state(*(d[first:last] for d in data))
@@ -107,7 +107,8 @@ def of_metric(metric: Any, data: tuple[Any, ...]) -> list[float]:
 
 
 def of_scaled_loss(tf: Any) -> list[Any]:
-    """Weights, scale and counters; some losses are infinite."""
+    """The weights, scale and counters of an optimizer with loss scaling; some losses are
+    infinite."""
     optimizer = tf.keras.optimizers.LossScaleOptimizer(
         tf.keras.optimizers.Adam(0.05), initial_scale=1024.0, dynamic_growth_steps=3
     )
@@ -124,7 +125,7 @@ def of_scaled_loss(tf: Any) -> list[Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Nine digits say all there is to say of a float32."""
+    """The values rounded to nine digits, which determine a float32."""
     if isinstance(value, dict):
         return {k: rounded(v) for k, v in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Layers, losses and optimizers give Keras's numbers (`make_oracle.py` wrote them)."""
+"""Layers, losses and optimizers agree with Keras's results (written by `make_oracle.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges the batch pass: many elements at once must give what each gives by itself."""
+"""The oracle of the batch pass: a batched function must give the results of each element alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from s2s.transforms.specialise import Specialised
 from tests.corpus import Call as maker
 from tests.corpus import Case
 
-ELEMENTS = 5  # unlike any size in the programs, so that no axis passes for another
+ELEMENTS = 5  # differs from all sizes in the programs, so that axes cannot be confused
 
 
 def specialised(case: Case, n: int, dtype: Any = np.float64) -> tuple[Specialised, list[Any]]:
@@ -38,13 +38,13 @@ def specialised(case: Case, n: int, dtype: Any = np.float64) -> tuple[Specialise
 
 
 def case_of(function: Any, args: Sequence[Any]) -> Case:
-    """A case of one's own."""
+    """A corpus case made from a function."""
     makers = tuple(maker(lambda rng, n, dtype, v=v: v) for v in args)
     return Case(function, makers, {}, (), False, (), (0,), notes={"seed": 0})
 
 
 def vary(value: Any, k: int) -> Any:
-    """The value of element `k`; element 0 has the value itself."""
+    """A variation of the value for element `k`; element 0 has the value itself."""
     dtype = np.asarray(value).dtype
     if dtype.kind == "f":
         return np.asarray(value * (1 + k / 8) + k / 64, dtype)[()]
@@ -52,7 +52,7 @@ def vary(value: Any, k: int) -> Any:
 
 
 def outcome(module: Module, args: Sequence[Any]) -> Any:
-    """The results and effects, or the type of the error raised."""
+    """The results and effects of a run, or the type of the error raised."""
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             return evaluate(module, *args)

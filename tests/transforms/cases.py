@@ -1,4 +1,4 @@
-"""Programs that a differentiating compiler tends to get wrong, with arguments for them.
+"""Programs that are difficult for a differentiating compiler, with arguments.
 
 Each case is a function `(p, *params) -> results` on a `Program`; the first result is scalar.
 """
@@ -115,7 +115,8 @@ def swap(p: Program, x: Any, y: Any) -> Any:
 
 @case(VECTOR_SCALAR, with_y(XS))
 def passed_on(p: Program, x: Any, y: Any) -> Any:
-    """A carried value that becomes an outer value, and one that stays."""
+    """A carried value whose next value is defined outside the loop, and one that does not
+    change."""
     a, b, c = p.loop(x.shape[0], [y, y, y], lambda i, a, b, c: [y, b, a * b * p.get(x, i)])
     return a * b * c
 
@@ -163,7 +164,7 @@ def branch_in_loop(p: Program, x: Any, y: Any) -> Any:
 
 @case({"x": F8, "y": F8}, [(0.7, 1.9), (1.9, 0.7)])
 def branches(p: Program, x: Any, y: Any) -> Any:
-    """Values of one branch are needed in the sweep; one side has no contribution."""
+    """The sweep needs values of one branch; the other branch contributes nothing."""
 
     def then() -> Any:
         z = np.sin(x)
@@ -176,7 +177,7 @@ def branches(p: Program, x: Any, y: Any) -> Any:
 
 @case(VECTOR, XS)
 def branch_arrays(p: Program, x: Any) -> Any:
-    """One branch only contributes to an array."""
+    """Only one branch contributes to an array."""
     (s,) = p.branch(x.shape[0] > 1, lambda: [p.get(x, 1) * p.get(x, 0)], lambda: [0.5])
     return s * s
 
@@ -225,7 +226,7 @@ def recurrence(p: Program, x: Any) -> Any:
 
 @case(VECTOR, XS)
 def stencil(p: Program, x: Any) -> Any:
-    """Linear sweeps over a whole array: nothing is to be saved."""
+    """Linear updates of a whole array: nothing is saved."""
     (a,) = p.loop(3, [x], lambda k, a: [a * 0.5 + p.sum(a)])
     return p.sum(a * a)
 
@@ -262,14 +263,14 @@ def rows(p: Program, x: Any) -> Any:
 
 @case({"x": F8, "n": int_scalar("n")}, [(0.7, n) for n in range(4)])
 def until(p: Program, x: Any, n: Any) -> Any:
-    """Ends early: after at most n + 1 iterations."""
+    """A loop with an early exit, after at most n + 1 iterations."""
     (s,) = p.loop(10, [x], lambda i, s: [np.sin(s) * x + s], until=lambda i, s: i >= n)
     return s * s
 
 
 @case({"x": F8, "n": int_scalar("n")}, [(0.7, n) for n in range(4)])
 def until_reversed(p: Program, x: Any, n: Any) -> Any:
-    """Runs down from the end and stops early; the index counts."""
+    """Runs backwards and exits early; the index is read."""
     (s,) = p.loop(
         7,
         [x],
@@ -292,7 +293,7 @@ def while_count(p: Program, x: Any, n: Any) -> Any:
 
 @case({"x": F8, "y": F8}, [(0.7, y) for y in (0.1, 0.9, 2.0, 6.0)])
 def while_active(p: Program, x: Any, y: Any) -> Any:
-    """The condition depends on an active value, which the body uses too."""
+    """The condition depends on an active value that the body reads, too."""
 
     def test(s: Any) -> Any:
         t = s * s * x
@@ -304,7 +305,7 @@ def while_active(p: Program, x: Any, y: Any) -> Any:
 
 @case({"x": F8, "y": F8}, [(0.7, y) for y in (0.1, 0.9, 2.0, 6.0)])
 def while_entangled(p: Program, x: Any, y: Any) -> Any:
-    """A loop in the condition whose value the body uses."""
+    """A loop in the condition, whose result the body reads."""
 
     def test(s: Any) -> Any:
         (t,) = p.loop(2, [s], lambda i, t: [t * s * x])
@@ -351,7 +352,7 @@ def grows(p: Program, x: Any) -> Any:
 
 @case({"x": vector("x", 3)}, [np.arange(n * 4.0).reshape(n, 2, 2) / 7 for n in range(3)])
 def rows_of_rows(p: Program, x: Any) -> Any:
-    """Sizes of the inner loops are asked of views inside."""
+    """Inner loops read their bounds from the shapes of views."""
 
     def planes(i: Any, s: Any) -> Any:
         plane = p.get(x, i)
@@ -368,7 +369,7 @@ def rows_of_rows(p: Program, x: Any) -> Any:
 
 @case(VECTOR, XS)
 def two_pointers(p: Program, x: Any) -> Any:
-    """Counters of a while loop serve as indices."""
+    """Counters of a while loop are used as indices."""
     zero = p.sym(np.int64(0))
     s, _, _ = p.repeat(
         [0.0, zero, x.shape[0] - 1],

@@ -1,4 +1,4 @@
-"""Small programs in value form, built by hand: what the tests of the passes run on."""
+"""Small programs in value form, built by hand, for the tests of the passes."""
 
 from __future__ import annotations
 

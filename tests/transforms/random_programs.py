@@ -57,7 +57,7 @@ class Random:
         return pool
 
     def pick(self, pool: list[Sym]) -> Sym:
-        # Recent values are alive more often than not.
+        # Recent values are selected more often, so that many are live.
         return self.rng.choice(pool[-3:] if self.rng.random() < 0.7 else pool)
 
     def statement(self, pool: list[Sym], k: Sym) -> Sym:

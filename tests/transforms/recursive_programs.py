@@ -1,6 +1,6 @@
 """Recursive functions: each takes a number or an array, and an int that bounds its depth.
 
-They are read as source by the compiler, so they stand in a file of their own."""
+The compiler reads their source, so they are in a separate file."""
 
 # ruff: noqa: ANN001, ANN201, ANN202
 

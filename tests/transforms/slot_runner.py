@@ -1,4 +1,4 @@
-"""Runs a function with its slots stored as planned, so that positions and sizes are tested."""
+"""Runs a function with its slots stored as planned, which tests indices and sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _PlannedRun(Run):
             value = self.read(stmt.value)
             assert np.shape(value) == self.arrays[name].shape[len(at) :]
             if self.filled[name][at]:
-                # Only what is the same in all rounds of a loop shares a place.
+                # Iterations of a loop share an element only if the value is loop-invariant.
                 np.testing.assert_array_equal(value, self.arrays[name][at])
             self.filled[name][at] = True
             self.arrays[name][at] = value

@@ -47,4 +47,4 @@ class IterationLimit:
     def count(self) -> None:
         self.counted += 1
         if self.counted > self.limit:
-            raise NoFixpoint(f"`{self.name}` found no fixpoint in {self.limit} rounds")
+            raise NoFixpoint(f"`{self.name}` found no fixpoint in {self.limit} iterations")

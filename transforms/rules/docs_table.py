@@ -15,17 +15,17 @@ from .library.declare_program import KINKS
 
 _INTRO = """# Rules
 
-What s2s can differentiate, function by function. This page is generated (`make rules`) from the
-declarations that the compiler itself reads.
+The functions that s2s can differentiate. This page is generated (`make rules`) from the
+declarations in the compiler.
 
 A function *differentiable in* `x` and `y` may be differentiated with respect to either; its other
-parameters shape the result and are constants to the derivative. Those with — are part of programs
-all the same: what they give (places, counts, truth values, whole numbers) carries no derivative.
-Every rule serves reverse and forward mode, and is made of operations that have rules themselves,
-so that derivatives of any order follow; `tests/transforms/rules/test_every_rule.py` checks value,
+parameters are constants to the derivative. Functions with — are supported in programs, but their
+results (indices, counts, truth values, integers) carry no derivative. Every rule serves reverse and
+forward mode and consists of operations that have rules themselves, so derivatives of any order
+follow; `tests/transforms/rules/test_every_rule.py` checks value,
 reverse, forward and second order of each, in float64 and float32. At kinks the
-[conventions](kinks.md) hold. A function that is missing here is refused by name; you can teach it
-with [`s2s.defrule`](derivatives.md#derivatives-of-your-own), or [write a rule](writing-a-rule.md).
+[conventions](kinks.md) hold. A function that is missing here is refused by name; define it with
+[`s2s.defrule`](derivatives.md#derivatives-of-your-own), or [write a rule](writing-a-rule.md).
 """
 _GROUPS = {
     "builtins": "Python",

@@ -11,8 +11,7 @@ entry:
   the process.
 - `native_call.py`: the call stub as bytecode, called a plan (`call_bytecode.py`), which a virtual
   machine in LLVM IR runs (`call_vm.py`, `call_vm_ops.py`).
-- `object_layout.py`: the offsets of object fields that machine code reads, and the test whether
-they
+- `object_layout.py`: the offsets of object fields that machine code reads, and the test that they
   hold for this interpreter.  If not, `s2s doctor` reports it, and the default back end is used.
 
 Only `s2s.backends.backends` may import this folder; it does so on demand.  The folder may import

@@ -344,13 +344,13 @@ class _Writer:
                     self.step("is", *operands)
 
     def is_constant_of(self, node: ast.expr, cls: type | None) -> bool:
-        """Whether a node is the name of a constant, of the given class if that is not None."""
+        """True if a node is the name of a constant, of the given class if that is not None."""
         if not isinstance(node, ast.Name) or node.id in self.names or node.id not in self.space:
             return False
         return cls is None or type(self.space[node.id]) is cls
 
     def is_dict(self, holder: ast.expr, key: ast.expr) -> bool:
-        """Whether the holder is a constant dict and the key a constant string."""
+        """True if the holder is a constant dict and the key a constant string."""
         try:
             return type(self.constant(holder)) is dict and type(self.constant(key)) is str
         except _Untranslatable:
@@ -363,7 +363,7 @@ class _Writer:
     # ---- attributes
 
     def is_instance_attribute(self, holder: str, name: str) -> bool:
-        """Whether an attribute is stored in the object's `__dict__`, so that a dict access can
+        """True if an attribute is stored in the object's `__dict__`, so that a dict access can
         replace the attribute access until the change counter moves."""
         value = self.space.get(holder)
         cls = type(value)
@@ -403,7 +403,7 @@ class _Writer:
         return None
 
     def is_constant_attribute(self, holder: ast.expr, name: str) -> bool:
-        """Whether an attribute is constant under the checks of this plan: the class of an object,
+        """True if an attribute is constant under the checks of this plan: the class of an object,
         or a function or property of a class."""
         value = self.constant_value(holder)
         if name == "__class__":

@@ -476,7 +476,7 @@ def _read(thing: Any, offset: int) -> int:
 
 
 def _is_wrapper_layout_known() -> bool:
-    """Whether the slot definition of a wrapper descriptor is at `WRAPPER`: it begins with the
+    """True if the slot definition of a wrapper descriptor is at `WRAPPER`: it begins with the
     name."""
     import ctypes
 

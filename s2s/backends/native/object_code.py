@@ -79,7 +79,7 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
 
 
 def _is_brief(source: Any) -> bool:
-    """Whether a kernel is scalar arithmetic only, without loops, arrays and calls of helpers.  The
+    """True if a kernel is scalar arithmetic only, without loops, arrays and calls of helpers.  The
     GIL is then kept during the call."""
     from ...codegen.value_types import Array
 

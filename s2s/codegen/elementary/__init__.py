@@ -9,8 +9,8 @@ Reduction and recombination follow W. J. Cody and W. Waite, Software Manual for 
 Functions (1980), and P. T. P. Tang's table-free variants.  Double-word sums follow T. J. Dekker
 (1971).  The polynomials are near-minimax (Chebyshev) fits of the functions named with them.
 
-Start reading with `vector_ops.py`, then `exponential.py`.  Imports from `codegen` only `llvm_utils`
-and `value_types`.
+Start reading with `vector_ops.py`, then `exponential.py`.  Of `codegen`, this folder may import
+`llvm_utils` and `value_types` only.
 """
 
 from __future__ import annotations

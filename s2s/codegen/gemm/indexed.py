@@ -27,7 +27,7 @@ NARROW_TILE, WIDE_TILE = (7, 1), (6, 2)
 
 
 def is_used(module: Any) -> bool:
-    """Whether an LLVM module uses the indexed product.  Then it also has loops over a few channels,
+    """True if an LLVM module uses the indexed product.  Then it also has loops over a few channels,
     which LLVM unrolls; the SLP vectoriser is needed to vectorise the unrolled code."""
     return any(f.name.startswith(NAME) for f in module.functions)
 

@@ -80,7 +80,7 @@ MAX_DIRECT_ARRAYS = 32
 
 
 def _is_variable_array(path: Path) -> bool:
-    """Whether a path leads to the array of a Variable that is not an argument itself."""
+    """True if a path leads to the array of a Variable that is not an argument itself."""
     *before, last = path
     return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
 

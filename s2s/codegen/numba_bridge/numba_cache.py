@@ -107,7 +107,7 @@ def _external_symbols(library: Any) -> list[str]:
 
 
 def _are_resolved(symbols: list[str]) -> bool:
-    """Whether LLVM can resolve all symbols.  Numba registers those of its runtime when it prepares
+    """True if LLVM can resolve all symbols.  Numba registers those of its runtime when it prepares
     to compile, which takes half a second; so they are registered here."""
     if _nrt.c_helpers and not llvm.address_of_symbol("NRT_Free"):
         for name, address in _nrt.c_helpers.items():

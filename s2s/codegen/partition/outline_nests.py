@@ -22,16 +22,16 @@ from ..syntax_helpers import walk
 from ..type_inference import Types
 from ..value_types import Array
 
-# A kernel with more statements than this is split,
+# Nests are outlined in kernels with more statements than this;
 LARGE = 40
-# with more than this it is compiled with less care,
+# kernels with more statements than this are compiled for short compile time (`Body.frugal`);
 HUGE = 200
-# into nests of at most so many.
+# and nests of at most this many statements are outlined.
 PIECE = 80
 
 
 class Plan:
-    """Which loops of a function stand alone."""
+    """The outlining decisions for one function: which of its loops become functions."""
 
     def __init__(self, function: ast.FunctionDef, known: Types) -> None:
         self.types = known
@@ -43,8 +43,8 @@ class Plan:
         self.memory = _memory(function, known)
         self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
-        self.parts: dict[str, Any] = {}  # functions by what they do (`split_function.py`)
-        self.alike: dict[Any, Any] = {}  # and what came of them by what they look like
+        self.parts: dict[str, Any] = {}  # functions by their LLVM IR (`split_function.py`)
+        self.alike: dict[Any, Any] = {}  # outcomes of parts by their keys (`part_dedup.py`)
         self._alone: dict[ast.For, bool] = {}
 
     def _size(self, s: ast.stmt) -> int:
@@ -66,7 +66,8 @@ class Plan:
         return self._alone[s]
 
     def _is_pure(self, s: ast.For) -> bool:
-        """Starts no threads, makes no arrays but small ones for itself, and `fails_simply`."""
+        """True if a nest starts no threads, allocates only small local arrays, and has only errors
+        with constant arguments (`fails_simply`)."""
         for node in walk(s):
             if isinstance(node, ast.For) and is_parallel(node):
                 return False
@@ -79,7 +80,8 @@ class Plan:
         return self.fails_simply(s)
 
     def _is_own(self, name: str, value: ast.expr, s: ast.For) -> bool:
-        """A small new array that lies on the stack and is not mentioned elsewhere."""
+        """True if `value` allocates a small array of constant size that only the nest uses, so that
+        it can be on the stack."""
         if name not in self.private or not (isinstance(value, ast.Call) and _is_new(value)):
             return False
         assert isinstance(value.args[0], ast.Tuple)
@@ -93,7 +95,7 @@ class Plan:
         return mentions(s)[name] == self.mentions[name]
 
     def fails_simply(self, s: ast.stmt) -> bool:
-        """Raises nothing with values in it, calls nothing that may raise."""
+        """True if all errors of a statement have constant arguments and its callees never fail."""
         for node in walk(s):
             if isinstance(node, ast.Raise):
                 assert isinstance(node.exc, ast.Call)
@@ -106,7 +108,7 @@ class Plan:
 
 
 def is_parallel(s: ast.For) -> bool:
-    """Whether the rounds of a loop may run at once."""
+    """True if the iterations of a loop may run in parallel: it is a loop over `rt.prange`."""
     assert isinstance(s.iter, ast.Call)
     return isinstance(s.iter.func, ast.Attribute) and s.iter.func.attr == "prange"
 
@@ -116,8 +118,9 @@ def mentions(node: ast.AST) -> Counter[str]:
 
 
 def _private(function: ast.FunctionDef, known: Types) -> tuple[set[str], set[str]]:
-    """The variables whose memory nothing else refers to: of new arrays, and of those given, for
-    what a kernel writes lies apart from all else that it is given (`codegen/overlap_check.py`)."""
+    """The array variables without aliases: those bound to new arrays, and those that are
+    parameters. (Arrays that a kernel writes to are disjoint from its other arguments:
+    `codegen/overlap_check.py`.)"""
     fresh: set[str] = set()
     shared: set[str] = set()
     for s in walk(function):
@@ -141,8 +144,9 @@ def _private(function: ast.FunctionDef, known: Types) -> tuple[set[str], set[str
 
 
 def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
-    """The first name of the memory of variables that are bound once, to new memory or to that of
-    such a variable with other sizes; memory that also has names of other kinds is left out."""
+    """The alias sets of local arrays: each variable mapped to the first name of its memory.  Only
+    variables that are bound once, to a new array or to a reshaped variable of this kind, are
+    included; memory that is also bound in another way is not."""
     first: dict[str, str] = {}
     shared: set[str] = set(known.slots)
     for s in walk(function):
@@ -163,7 +167,7 @@ def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
 
 
 def _other_sizes(value: ast.expr) -> str:
-    """x, of `x.reshape(…)`."""
+    """The name `x` of an expression `x.reshape(…)`; empty for other expressions."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr == "reshape" and isinstance(value.func.value, ast.Name):
             return value.func.value.id
@@ -171,8 +175,8 @@ def _other_sizes(value: ast.expr) -> str:
 
 
 def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
-    """The arrays given to a kernel of which it only reads elements and sizes.  What it writes lies
-    apart from them: those who call it see to that (`codegen/overlap_check.py`)."""
+    """The array parameters of which a kernel only reads elements and sizes.  Their contents are
+    constant during the call: written arrays are disjoint from them (`codegen/overlap_check.py`)."""
     given = {a.arg for a in function.args.args}
     read: Counter[str] = Counter()
     for node in walk(function):
@@ -198,8 +202,8 @@ def _is_new(call: ast.Call) -> bool:
 
 
 class Nest(Body):
-    """A loop as a function of what it reads; it returns an error's code and the numbers it
-    leaves behind, which are of types `outs`."""
+    """Emitter of an outlined loop.  The function takes the variables that the loop reads, and
+    returns an error code and the live-out scalars, of LLVM types `outs`."""
 
     def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
         super().__init__(caller.context, builder, caller.types, caller.failures)
@@ -215,14 +219,15 @@ class Nest(Body):
 
 
 def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
-    """Writes a call of the function for a loop, and that function unless it exists."""
+    """Emit a call of the outlined function of a loop.  The function is emitted if no equal one
+    exists."""
     known = plan.types
     inside = mentions(s)
     bound = bound_in(s)
     order: dict[str, int] = {}
     text = spelling(s, known, order)
     names = list(order)
-    # Inside another loop, a number may be one that the last time has left.
+    # Inside another loop, a scalar may carry its value from the previous iteration.
     kept = known.slots if caller.depth else {n for n in names if plan.mentions[n] > inside[n]}
     outs = [n for n in names if n in bound and n in known.slots and n in kept]
     takes = [n for n in names if n not in bound or n in outs]
@@ -256,12 +261,12 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
 
 
 def parts_of(values: list[Any]) -> list[Any]:
-    """What stands for variables in a call."""
+    """The IR values that represent variables in a call."""
     return [p for v in values for p in _parts(v)]
 
 
 def _parts(value: Any) -> list[Any]:
-    """A nest counts no references."""
+    """The components of a value without the meminfo: a nest does not count references."""
     return value.parts()[:-1] if isinstance(value, Buffer) else [value]
 
 
@@ -273,8 +278,8 @@ def write(
     outs: list[str],
     inside: Callable[[Nest], None],
 ) -> Any:
-    """The function of the variables `takes`, which are as `values`, that does what `inside`
-    writes, and returns an error's code and the variables `outs`."""
+    """Define a function of the variables `takes`, with the types of `values`, whose body `inside`
+    emits. It returns an error code and the variables `outs`."""
     known, context = plan.types, caller.context
     module = caller.builder.module
     kinds = [context.value_type(known.names[n]) for n in outs]
@@ -309,7 +314,8 @@ def bound_in(s: ast.For) -> set[str]:
 
 
 def spelling(node: Any, known: Types, order: dict[str, int]) -> str:
-    """The text of a nest with numbers for its variables, which `order` is filled with."""
+    """A canonical text of a nest, with an index for each variable.  The indices are added to
+    `order`."""
     out: list[str] = []
 
     def spell(node: Any) -> None:

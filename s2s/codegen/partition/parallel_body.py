@@ -47,7 +47,7 @@ def can_outline_parallel(caller: Body, plan: Plan, s: ast.For) -> bool:
 
 
 def _is_small(value: ast.expr) -> bool:
-    """Whether an allocation has constant size and few elements."""
+    """True if an allocation has constant size and few elements."""
     if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
         return False
     sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]

@@ -34,14 +34,14 @@ from .parallel_body import can_outline_parallel, emit_parallel_loop
 from .part_dedup import PartKey
 from .shared_frame import Frame, FrameSlot, array_count
 
-# A kernel with more statements than this is cut, nests counted as one,
+# A kernel with more top-level statements than this is split
 LONG = 100
-# into parts of at most so many, and at least so many if there is a good place to cut, as after
-# some statements in so many;
+# into parts of at most PART statements.  After LEAST statements, a part ends at the first statement
+# whose hash is 0 modulo ODDS, so that equal layers are split at equal statements.
 PART = 40
 LEAST = 10
 ODDS = 20
-# and one with more values than this is given them in memory.
+# A kernel whose arguments have more components than this takes them in the frame.
 MANY = 64
 WORDS = INT.as_pointer()
 
@@ -51,7 +51,7 @@ def is_long(function: ast.FunctionDef) -> bool:
 
 
 def frame_of(context: Context, function: ast.FunctionDef, known: Types, plan: Plan) -> Frame | None:
-    """The frame of a kernel, if it is long or takes many values."""
+    """The frame of a kernel that is long or takes many values, else None."""
     values = [known.names[a.arg] for a in function.args.args]
     many = sum(len(parts_of_type(t)) - 1 if isinstance(t, Array) else 1 for t in values) > MANY
     if not is_long(function) and not many:
@@ -60,7 +60,8 @@ def frame_of(context: Context, function: ast.FunctionDef, known: Types, plan: Pl
 
 
 def _cut(function: ast.FunctionDef, plan: Plan) -> list[Any]:
-    """Statements in lists of at most `PART`; by itself one that the kernel has to run."""
+    """The parts of a function: lists of at most `PART` statements, and single statements that have
+    to be emitted in the kernel itself."""
     if not is_long(function):
         return [*function.body]
     parts: list[Any] = []
@@ -79,7 +80,7 @@ def _cut(function: ast.FunctionDef, plan: Plan) -> list[Any]:
 
 
 def _look(s: ast.stmt, plan: Plan) -> str:
-    """What a statement looks like, whatever the names in it."""
+    """The form of a statement, independent of variable names."""
     return f"{plan.sizes[s]}" if isinstance(s, ast.For) else spelling(s, plan.types, {})
 
 
@@ -87,10 +88,10 @@ def _look(s: ast.stmt, plan: Plan) -> str:
 
 
 class Framed(Body):
-    """Statements of a kernel.  With a frame, which lies at `base`, some of its variables are
-    there."""
+    """Emitter of the statements of a kernel.  With a frame, at the address `base`, some variables
+    are stored there."""
 
-    early = False  # whether all that others bind is there from the beginning
+    early = False  # whether variables that other functions bind are in the frame at entry
 
     def __init__(
         self,
@@ -166,7 +167,8 @@ class Framed(Body):
             self._note(name, buffer.parts())
 
     def _note(self, name: str, parts: list[Any]) -> None:
-        """For others, that a variable has its value; a constant they know."""
+        """Store a variable into the frame, for the other functions.  A constant component is
+        recorded in the layout instead."""
         words = self.words.get(name)
         if words is None:
             return
@@ -179,8 +181,8 @@ class Framed(Body):
     # ---- statements
 
     def statement(self, s: ast.stmt, last: list[str]) -> None:
-        """One of the kernel's, after which the memory of arrays is let go of that are not
-        mentioned again."""
+        """Emit a statement of the kernel, then release the arrays of the names in `last`, whose
+        last use it is."""
         self.stmt(s)
         for name in last:
             if name in self.owned and not self.builder.block.is_terminated:
@@ -197,7 +199,7 @@ class Framed(Body):
 
 
 class Part(Framed):
-    """A function of a frame, which returns an error's code."""
+    """Emitter of a function that takes the frame and returns an error code."""
 
     early = True
 
@@ -206,8 +208,9 @@ class Part(Framed):
 
 
 class Movable(Part):
-    """One that is told where in the frame its variables are.  `homes` are the places it asks for,
-    in the order of the table."""
+    """Emitter of a function that also takes a table of the frame offsets of its variables, so that
+    equal parts can share it.  `homes` maps the offsets it needs to their addresses, in the order of
+    the table."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -216,7 +219,7 @@ class Movable(Part):
     def at(self, word: FrameSlot) -> Any:
         builder = self.builder
         if word.home not in self.homes:
-            # It may be called where the function begins already.
+            # The builder may already be in the entry block.
             first = builder.function.entry_basic_block
             with nullcontext() if builder.block is first else builder.goto_block(first):
                 entry = builder.gep(builder.function.args[1], [INT(len(self.homes))])
@@ -229,7 +232,7 @@ class Movable(Part):
 
 
 def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]]) -> Any:
-    """Writes a function of statements and a call of it; the error's code that it returns."""
+    """Emit statements as a function, and a call of it.  Returns the error code."""
     if not _hands_on(stmts, caller.plan):
         function, _ = _written(caller, stmts, last, moves=False)
         return caller.builder.call(function, [caller.base])
@@ -247,7 +250,8 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
 def _written(
     caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]], moves: bool
 ) -> tuple[Any, list[int]]:
-    """The function, which may be an earlier one, and the places that it wants to be told."""
+    """Emit the function of a part.  If `moves`, it takes a table of frame offsets, and an equal
+    earlier function is reused.  Returns the function and the frame offsets that its table holds."""
     module = caller.builder.module
     type_ = ir.FunctionType(ERROR_CODE, [WORDS, WORDS] if moves else [WORDS])
     function = new_function(module, type_, module.get_unique_name("s2s.part"), "noinline")
@@ -266,7 +270,7 @@ def _written(
         builder.ret(ERROR_CODE(0))
     if not isinstance(part, Movable):
         return function, []
-    # Its own instructions take no time worth mentioning, but many of them long to improve.
+    # Its instructions run only once per call; optimising them would take long.
     function.attributes.add("optnone")
     text = "".join(map(str, function.blocks))
     known = caller.plan.parts.setdefault(text, function)
@@ -276,7 +280,8 @@ def _written(
 
 
 def _hands_on(stmts: list[ast.stmt], plan: Plan) -> bool:
-    """Whether most of what statements do is to make arrays and to call nests and products."""
+    """True if more than half of the statements allocate arrays or call nests and products, and no
+    loop is emitted in place."""
     count = 0
     for s in stmts:
         if isinstance(s, ast.For):
@@ -295,7 +300,7 @@ def _binds_array(s: ast.stmt, known: Types) -> bool:
 
 
 def _table(module: Any, homes: Iterable[int]) -> Any:
-    """The address of a table of places."""
+    """The address of a constant table of frame offsets."""
     places = [INT(home) for home in homes]
     values = ir.Constant(ir.ArrayType(INT, len(places)), places)
     made: Any = ir.GlobalVariable(module, values.type, module.get_unique_name("s2s.places"))

@@ -1,4 +1,4 @@
-"""Functions that draw random numbers, by the generator's method."""
+"""Functions that draw random numbers, by generator method."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ def mixed_args(n: int = 50) -> tuple[Any, ...]:
 
 
 def waves(x):
-    """Functions of which loops compute several elements at once, by a call for whole vectors."""
+    """Functions that are vectorised by calls of vector variants."""
     return np.sum(np.sin(x) * np.cos(x))
 
 
 def blurred(x):
-    """Slices that a counter moves."""
+    """Slices whose offset is a loop counter."""
     width = x.shape[0] - 2
     out = np.zeros(width)
     for i in range(3):
@@ -63,7 +63,7 @@ def blurred(x):
 
 
 def bits(x, n):
-    """Shifts, some of which go too far."""
+    """Shifts, some of them by amounts out of range."""
     total = 0.0
     for j in range(x.shape[0]):
         total += x[j] ** 2 * (n >> j) + x[j] * (n << (j + 60))
@@ -71,7 +71,7 @@ def bits(x, n):
 
 
 def growing(x):
-    """A loop whose end only the numbers tell, a list, and arrays that take turns."""
+    """A loop with a data-dependent exit, a list, and arrays that swap roles."""
     values = []
     i = 0
     s = 0.0
@@ -86,7 +86,7 @@ def growing(x):
 
 
 def network() -> tuple[Any, Any, Any]:
-    """A training step, a predictor, and the model they share."""
+    """A training step, a predictor, and their common model."""
     initializers.set_seed(0)
     model = Sequential([Dense(32, activation="tanh"), Dense(10)])
     loss_fn = SparseCategoricalCrossentropy(from_logits=True)
@@ -112,7 +112,7 @@ def batch(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
 
 
 def run(*command: Any, **options: Any) -> str:
-    """What a program prints; it must succeed."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         [str(c) for c in command], capture_output=True, text=True, timeout=120, **options
     )

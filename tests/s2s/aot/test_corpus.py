@@ -1,4 +1,4 @@
-"""Programs of the corpus as one library: what it computes is what the lowered code computes."""
+"""Programs of the corpus as one library: its results equal those of the lowered code."""
 
 from __future__ import annotations
 

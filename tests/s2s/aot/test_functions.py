@@ -1,4 +1,4 @@
-"""Gradient functions as libraries: what they compute, and what they refuse."""
+"""Gradient functions as libraries: results, statuses and refusals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_equals_the_compiled_gradient_to_the_last_bit(built, monkeypatch) -> Non
 
 
 def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
-    """Sine and cosine of large arguments, too, for which vectors are handed to a function."""
+    """Also sine and cosine of large arguments, which are reduced by a vector function."""
     library = build(s2s.value_and_grad(waves), "float64[n]", out=tmp_path / "waves").load()
     x = np.concatenate([np.random.default_rng(0).normal(size=100), [1e300, 1e22, 1e6]])
     value, x_bar = library.waves(x)
@@ -102,7 +102,7 @@ def test_loader_refuses(built, change, error, text) -> None:
 
 
 def raw(built: Any, **changes: Any) -> int:
-    """The status of a call as C would make it."""
+    """The status of a call through ctypes with raw pointers."""
     library = ctypes.CDLL(str(built.files["so"]))
     W, b, x, y = mixed_args()
     given: dict[str, Any] = {"d": 20, "h": 30, "n": 50}
@@ -196,7 +196,7 @@ def test_recursion(tmp_path) -> None:
 
 
 def test_a_limit_for_trips(tmp_path) -> None:
-    """The workspace that is asked for is enough, and a smaller one gets a status."""
+    """The queried workspace size suffices; a smaller workspace gives an error status."""
     function = s2s.value_and_grad(growing)
     built = build(function, "float64[4]", out=tmp_path / "growing", max_trips=20_000)
     (size,) = built.workspace.values()
@@ -204,7 +204,7 @@ def test_a_limit_for_trips(tmp_path) -> None:
     library = built.load()
     call = library._growing
     call.grows = False
-    x = np.arange(1.0, 5.0) * 0.01  # some 13,000 trips
+    x = np.arange(1.0, 5.0) * 0.01  # about 13,000 iterations
     np.testing.assert_array_equal(library.growing(x)[1], function(x)[1])
     with pytest.raises(library.LibraryError, match="workspace is too small"):
         library.growing(x * 0.1)
@@ -252,7 +252,8 @@ def test_containers_in_results(tmp_path) -> None:
 
 
 def test_sizes_that_follow_from_others(tmp_path) -> None:
-    """Examples leave sizes open; what the program needs of them is checked."""
+    """The sizes of example arguments are run-time sizes; the conditions of the program on them are
+    checked."""
 
     def misfit(x, t):
         return np.sum((x[::2] - t) ** 2)

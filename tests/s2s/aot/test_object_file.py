@@ -1,4 +1,4 @@
-"""For which machine, and always the same bytes."""
+"""Target selection, and reproducible builds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build_two(folder: str) -> None:
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path) -> None:
-    """Here, and in another process."""
+    """In this process and in another one."""
     root = Path(__file__).resolve().parents[3]
     here, there = tmp_path / "here", tmp_path / "there"
     build_two(str(here))

@@ -1,4 +1,5 @@
-"""Programs in C and C++ around a library: the example trains its digits as Python does."""
+"""C and C++ programs that use a library: the example trains on digits with the same losses as
+Python."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "aot"
 EPOCHS = 2
 BATCH = 32
 
-# Plain loops under the names of BLAS.
+# Plain loops with the symbols of BLAS.
 CBLAS = """
 #define GEMM(name, type)                                                                      \\
     void name(int order, int ta, int tb, int m, int n, int k, type alpha, const type *a,      \\
@@ -46,7 +47,7 @@ GEMM(cblas_dgemm, double)
 
 
 def fresh_example() -> ModuleType:
-    """The example with a network that nothing has trained."""
+    """The example with an untrained network."""
     pytest.importorskip("sklearn")
     spec = importlib.util.spec_from_file_location("aot_example", EXAMPLE / "build.py")
     assert spec is not None and spec.loader is not None
@@ -70,7 +71,8 @@ def build_example(example: ModuleType, folder: Path, **options: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory) -> tuple[ModuleType, dict[str, Any]]:
-    """All of them before the network is trained, which they are to begin with."""
+    """All libraries are built before the network is trained, because they contain its initial
+    state."""
     folder = tmp_path_factory.mktemp("digits")
     example = fresh_example()
     (folder / "cblas.c").write_text(CBLAS)
@@ -91,7 +93,8 @@ def digits(libraries) -> tuple[ModuleType, Path]:
 
 @pytest.fixture(scope="module")
 def expected(digits) -> list[float]:
-    """The losses of all steps of some epochs, by the compiled step with the same products."""
+    """The losses of all steps of some epochs, by the compiled step with the same matrix
+    products."""
     example = digits[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("S2S_GEMM", "builtin")
@@ -194,7 +197,7 @@ def test_valgrind_finds_nothing_in_training(digits, tmp_path) -> None:
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_valgrind_finds_nothing(tmp_path) -> None:
-    """Blocks of memory of exactly the sizes that are asked for, one of them found by trying."""
+    """Memory blocks have exactly the required sizes; one size is found by repeated calls."""
     library = s2s.aot.build(
         s2s.value_and_grad(growing), "float64[n]", out=tmp_path / "growing", cpu="x86-64-v2"
     )
@@ -238,7 +241,7 @@ def test_another_architecture(libraries, expected, tmp_path) -> None:
 
 
 def test_the_loader_needs_numpy_alone(digits, tmp_path) -> None:
-    """In an interpreter that knows of no other package."""
+    """In an interpreter without other packages."""
     _, folder = digits
     site = Path(np.__file__).parents[1]
     for part in site.glob("numpy*"):

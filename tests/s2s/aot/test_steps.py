@@ -44,7 +44,7 @@ def test_a_run_equals_the_compiled_step_to_the_last_bit(trained, monkeypatch) ->
 
 
 def test_convolutions(tmp_path) -> None:
-    """Windows are read from where they lie.  Weights agree within rounding, not to the last bit."""
+    """Windows are read in place.  Weights agree within rounding, not to the last bit."""
     model = Sequential(
         [
             Conv2D(6, 3, padding="same", activation="relu"),
@@ -161,7 +161,7 @@ class Holder:
 
 
 def test_state_that_is_replaced(tmp_path) -> None:
-    """By arrays of the same size; others have no place, and are a status."""
+    """State is replaced by arrays of the same size; another size gives an error status."""
     holder = Holder()
     holder.total, holder.count = np.zeros(3), 0  # type: ignore[attr-defined]
 

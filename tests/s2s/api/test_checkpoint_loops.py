@@ -29,7 +29,7 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def program(*wrt: str) -> Any:
-    """A function of `over`, which is told what its loops run over, of x, w, u and n."""
+    """A function of x, w, u and n; `over` wraps the ranges of its loops."""
 
     def declare(f: Any) -> Any:
         PROGRAMS[f.__name__] = Program(f, wrt)
@@ -220,7 +220,7 @@ def test_second_order_and_forward_mode(name: str) -> None:
     for transform in (s2s.hvp, s2s.jvp):
         made = transform(f, wrt="x", backend="loops")
         for n in (1, 5):
-            # The direction comes second: after the first argument.
+            # The direction is the second argument.
             close(made(kept, U[:3], X, W, U, n), made(plain, U[:3], X, W, U, n), rtol=1e-8)
 
 
@@ -286,7 +286,7 @@ def test_snapshots_and_memory_known_at_run_time() -> None:
                 np.testing.assert_allclose(two(X, n, 24 * s + 5), two(X, n, 1))
         with pytest.raises(ValueError, match="snapshots must be at least 1"):
             one(X, 3, 0)
-    # The total is no part of the state.
+    # The total is not part of the state.
     assert "size // np.maximum(8 * x_in.shape[0], 1)" in two.source
     assert "total_kept" not in two.source
 
@@ -309,7 +309,7 @@ def repeated(x: Any, w: Any, over: Any, k: int) -> Any:
 
 
 def test_where_no_sizes_are_known_shapes_are_checked() -> None:
-    """A function that calls itself, and one called by compiled code, take arrays of any size."""
+    """A recursive function, and a function called by compiled code, accept arrays of any size."""
 
     def f(x: Any, w: Any, over: Any, k: int) -> Any:
         return repeated(x, w, over, k).sum()

@@ -1,4 +1,4 @@
-"""Derivatives that users give themselves, in every mode and order."""
+"""User-defined derivatives, in every mode and order."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_checkpoint_changes_nothing_but_what_is_saved(backend: str) -> None:
     np.testing.assert_allclose(
         s2s.hvp(thrifty, backend=backend)(X, V, V), s2s.hvp(plain, backend=backend)(X, V, V)
     )
-    # Only the state at the start of each block is kept: one array instead of three per step.
+    # Only the state at the start of each block is saved: one array instead of three per step.
     assert two.source.count("np.empty((4,") < one.source.count("np.empty((4,") or (
         "np.empty((4, 3" in one.source
     )
@@ -294,7 +294,7 @@ def test_defrule_for_a_function_of_another_library() -> None:
 
 
 def test_complex_adjoints_follow_the_convention() -> None:
-    """What a pullback is given and gives back is the direction of steepest ascent."""
+    """The argument and the result of a pullback are directions of steepest ascent."""
 
     def squared(z: Any) -> Any:
         return z * z * 0.3 + 1j * z

@@ -1,4 +1,4 @@
-"""Derivatives of every mode and order, taken outside and inside of compiled functions."""
+"""Derivatives of every mode and order, requested outside and inside of compiled functions."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ inner_gradient = s2s.grad(inner_loss)
 
 
 def adapted(w: Any, x: Any) -> Any:
-    """A step of gradient descent inside: what MAML differentiates through."""
+    """An inner step of gradient descent, as in MAML."""
     for _ in range(2):
         w = w - 0.1 * inner_gradient(w, x)
     return inner_loss(w, x)
@@ -204,7 +204,8 @@ def test_gradient_through_a_gradient_step_in_a_loop(backend: str) -> None:
 
 
 def test_gradient_penalty() -> None:
-    """The norm of a gradient by the input, differentiated by the weights."""
+    """The norm of a gradient with respect to the input, differentiated with respect to the
+    weights."""
 
     def critic(x: Any, w: Any) -> Any:
         return np.sum(np.sin(x * w) * w)
@@ -223,7 +224,8 @@ def test_gradient_penalty() -> None:
 
 
 def test_residual_of_a_differential_equation() -> None:
-    """Second derivatives by the input per point, then the gradient by the parameters."""
+    """Second derivatives with respect to the input, per point; then the gradient with respect to
+    the parameters."""
 
     def u(t: float, p: Any) -> float:
         return p[0] * np.sin(p[1] * t) + p[2] * t
@@ -245,7 +247,7 @@ def test_residual_of_a_differential_equation() -> None:
 
 
 def test_only_the_argument_counts() -> None:
-    """What the function reads from outside is a constant to the inner derivative."""
+    """Values that the function reads from outside are constants to the inner derivative."""
 
     def f(x: Any) -> Any:
         return s2s.grad(lambda w: np.sum(w * x))(x).sum()

@@ -1,4 +1,4 @@
-"""What the user calls, end to end on the loops backend; some on all three."""
+"""The public transforms, end to end on the loops backend; some tests run on all three."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_writing_into_overlapping_arguments_is_refused():
     assert f(x[:2], x[2:]) == 6.0
     y = np.ones(4)
     f(x, y)
-    for again in (y, x[:], y[::-1]):  # what was seen before is not looked at again
+    for again in (y, x[:], y[::-1]):  # known layouts take the cached stubs
         with pytest.raises(ValueError, match="overlap"):
             f(again, again)
     assert f(y, x) == f(y, x) == f(x, y)

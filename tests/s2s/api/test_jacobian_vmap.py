@@ -25,7 +25,7 @@ W = np.array([[0.3, -0.8, 1.4], [0.9, 0.1, -0.4]])
 
 
 def close(got: Any, want: Any) -> None:
-    """Equal structure, shapes and numbers."""
+    """Assert equal structure, shapes and values."""
     if isinstance(want, dict):
         assert set(got) == set(want)
         for k in want:
@@ -93,7 +93,7 @@ def test_blocks_of_containers(mode: str | None) -> None:
 
 
 def iterated(x, n):
-    """Branches, a loop that writes, a while loop: all decided by the primal."""
+    """Branches, a loop with writes, a while loop: control flow depends on the primal only."""
     y = np.zeros(3)
     s = 1.0
     for i in range(n):
@@ -172,7 +172,7 @@ def test_hessian(backend: str) -> None:
 
 
 def test_hessian_of_products_of_matrices() -> None:
-    """One factor of a product has the axis of directions, the other has not."""
+    """Only one factor of the product has the axis of directions."""
 
     def f(a, b, np=np):
         return np.sum((a @ b) ** 2) + np.sum(np.dot(a, b)) + np.sum(np.matmul(a, b) * 3.0)
@@ -283,7 +283,7 @@ def test_derivatives_of_vmap(backend: str) -> None:
 
 @s2s.custom_gradient
 def clipped(x, scale):
-    """Twice the derivative it would have."""
+    """A custom derivative: twice the true one."""
 
     def grad(out_bar):
         return out_bar * 2.0 * np.cos(x) * scale, np.sum(out_bar * np.sin(x))

@@ -1,4 +1,4 @@
-"""Gradients called in the user's own compiled code."""
+"""Gradients called in users' `@njit` code."""
 
 from __future__ import annotations
 

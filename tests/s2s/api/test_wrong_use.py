@@ -1,4 +1,4 @@
-"""Wrong use is told by name, with what to do instead: in plain Python and in a compiled step."""
+"""Errors for wrong use name the object and give advice, in plain Python and in a compiled step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def network(*units: int) -> Any:
 def training(
     model: Any, optimizer: Any, loss_fn: Any = None, variables: Any = None, change: Any = None
 ) -> Callable[..., Any]:
-    """A step; `change` is done to the gradients, `variables` are those that are given on."""
+    """A step; `change` modifies the gradients, `variables` are passed to the optimizer."""
     loss_fn = loss_fn or MeanSquaredError()
 
     def step(x: Any, y: Any) -> Any:
@@ -203,7 +203,7 @@ def shapes_that_do_not_fit() -> Any:
         (float_labels, TypeError, r"dtype float32; pass y_true.astype\(np.int64\)"),
         (rows_for_labels, ValueError, "for each class.* use CategoricalCrossentropy"),
         (labels_for_rows, ValueError, "numbers of classes use SparseCategorical"),
-        (too_many_labels, ValueError, r"y_true has shape \(12,\); .* asks for \(6,\)"),
+        (too_many_labels, ValueError, r"y_true has shape \(12,\); .* requires \(6,\)"),
         (negative_labels, ValueError, "a label is negative"),
         (shapes_that_do_not_fit, ValueError, r"\(6,\) and y_pred \(6, 2\); give both"),
     ],
@@ -212,7 +212,7 @@ def test_wrong_use(make: Any, kind: Any, text: str, mode: str) -> None:
     step = make()
     if mode == "compiled":
         inner = step.__closure__ and step.__name__ == "<lambda>"
-        if inner:  # the data are changed in Python
+        if inner:  # the data are modified in Python
             cell = step.__closure__[0]
             cell.cell_contents = s2s.function(cell.cell_contents, backend="loops")
         else:
@@ -220,7 +220,7 @@ def test_wrong_use(make: Any, kind: Any, text: str, mode: str) -> None:
     with pytest.raises(kind, match=text) as caught:
         step(X, Y)
     if mode == "compiled" and make is not negative_labels:
-        assert "test_wrong_use.py:" in str(caught.value)  # the user's line, not ours
+        assert "test_wrong_use.py:" in str(caught.value)  # the user's line, not one of this package
 
 
 @pytest.mark.parametrize("mode", ["plain", "compiled"])
@@ -267,7 +267,7 @@ def test_set_up_is_checked() -> None:
 
 
 def test_a_layer_added_to_a_compiled_model() -> None:
-    """The list of layers is looked at in every call."""
+    """The list of layers is checked in every call."""
     model, optimizer = network(3, 1), SGD()
     step = s2s.function(training(model, optimizer), backend="loops")
     step(X, Y)

@@ -21,7 +21,7 @@ CASES = load()
 
 
 def representatives() -> list[Any]:
-    """Cases in order, each of which adds a tag that five cases or more share."""
+    """Cases, each of which adds a tag that at least five cases have."""
     common = Counter(tag for case in CASES.values() for tag in case.tags)
     covered = {"jax", *(tag for tag, count in common.items() if count < 5)}
     chosen = []
@@ -90,7 +90,7 @@ def solved(a, b):
 
 
 def stacked(a, b):
-    # nothing wrong up to here
+    # no error so far
     c = solved(a, b)
     return np.sum(np.concatenate([c, c]))
 
@@ -180,7 +180,7 @@ def test_a_dispatcher_refuses_sizes_it_was_not_compiled_for() -> None:
 
 @pytest.mark.parametrize("backend", ["numba", "njit", "native"])
 def test_subclasses_and_unusual_arrays(backend: str) -> None:
-    """A written-out call leaves them to the general path."""
+    """The call stub rejects them, and the general path handles them."""
     f = s2s.grad(lambda x: np.sum(x * x * x), backend=backend)
     x = np.arange(1.0, 5.0)
     expected = 3 * x * x
@@ -251,7 +251,7 @@ def test_arrays_of_variables_are_passed_in_one_table() -> None:
     assert len(step.compiled.signatures[0]) == 2  # x and the table
     for variable, value in zip(variables, expected):
         np.testing.assert_allclose(variable.numpy(), value)
-    # A variable that gets another array is seen, and other integers are no table.
+    # A Variable with a new array is detected, and other integer arrays are rejected as tables.
     variables[1].assign(np.full(3, 7.0))
     step(x)
     np.testing.assert_allclose(variables[1].numpy(), 5.6)
@@ -260,7 +260,7 @@ def test_arrays_of_variables_are_passed_in_one_table() -> None:
 
 
 def test_many_arrays_of_any_kind() -> None:
-    """So many that all are passed in a table."""
+    """So many arrays that all are passed in the table."""
 
     class Own(np.ndarray):
         pass
@@ -280,7 +280,7 @@ def test_many_arrays_of_any_kind() -> None:
 
 @pytest.mark.parametrize("backend", ["numba", "native"])
 def test_kernels_of_many_values(backend: str) -> None:
-    """Their arguments and variables are in a frame."""
+    """Arguments and variables are in a frame."""
     variables = [s2s.Variable(np.full((2, 3), 0.1 * i)) for i in range(30)]
 
     @s2s.function(backend=backend)

@@ -1,4 +1,4 @@
-"""The cache directory is private, and what lies in it is whole or made again."""
+"""The cache directory is private, and damaged entries are recreated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def signature():
 
 
 def run_kernel(text: str = KERNEL) -> tuple[np.ndarray, bool]:
-    """The result, and whether machine code came from the disk."""
+    """The result, and whether the machine code was loaded from disk."""
     build_kernel._built.clear()
     kernel = build_kernel.build(text, "k", signature(), plain_entry(text, "k"))
     out = np.empty(3)
@@ -139,7 +139,7 @@ def test_processes_share_one_cache(home):
 
 
 def test_a_disk_that_is_full(home, monkeypatch):
-    """What was compiled is run, though it cannot be kept."""
+    """Compiled code runs although it cannot be cached."""
 
     def full(path, data):
         raise OSError(28, "No space left on device")

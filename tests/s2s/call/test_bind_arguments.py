@@ -1,4 +1,4 @@
-"""Callables are taken apart and calls bound as Python would."""
+"""Callables are unwrapped and arguments bound as in Python."""
 
 from __future__ import annotations
 

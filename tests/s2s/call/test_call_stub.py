@@ -1,4 +1,4 @@
-"""Written-out calls give what the general path gives, and miss what they do not fit."""
+"""Call stubs return the results of the general path, and miss calls that they do not match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(function: Any) -> list[int]:
-    """How often a call took the general path."""
+    """The number of calls that took the general path."""
     count = [0]
     slowly = type(function)._slow_path
 
@@ -355,7 +355,7 @@ def test_errors_are_the_users() -> None:
         f(x, 3)
     with pytest.raises(TypeError, match="no negative i"):
         f(x, -1)
-    assert x[0] == 3.0  # each ran once
+    assert x[0] == 3.0  # each call ran once
 
 
 def test_the_backend_may_be_chosen_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,7 +392,7 @@ def test_debugging_and_tapes_are_served() -> None:
 
 
 def test_classes_of_users_get_methods_of_their_own() -> None:
-    """Also where they had one of ours until then."""
+    """Also if they had a method of this package before."""
 
     class Own(Dense):
         pass

@@ -264,7 +264,7 @@ wanted = np.float32
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_names_of_functions_of_libraries_may_come_to_mean_others(backend, monkeypatch):
-    """What belongs to a library does not change, but a name for it may."""
+    """Functions of libraries do not change, but a name for one may be rebound."""
     holder = types.SimpleNamespace(function=np.tanh)
     enclosed = np.tanh
 
@@ -337,7 +337,7 @@ def test_sizes_that_rounds_agree_on_are_relied_on():
     A, v = np.arange(4.0).reshape(2, 2), np.ones(2)
     np.testing.assert_allclose(f(A, v, 2), 2 * (A @ A).T @ (A @ A) @ v)
     assert "unbroadcast" not in f.source and "append" not in f.source
-    # A round or none does not need a square matrix.
+    # With at most one iteration the matrix need not be square.
     B = np.arange(6.0).reshape(3, 2)
     np.testing.assert_allclose(f(B, v, 1), 2 * B.T @ B @ v)
     np.testing.assert_allclose(f(B, v, 0), 2 * v)
@@ -361,7 +361,7 @@ def test_slices_that_a_counter_moves_out_of_the_array_are_another_program():
         full = np.convolve(x, k[::-1], "valid")
         np.testing.assert_allclose(gradient(x, k), 2 * np.convolve(full, k))
     assert gradient.explain(np.ones(5), k).recompiled.count == 1
-    # -1 as the end of a slice counts from the end of the array: nothing has no gradient
+    # the stop -1 of a slice is relative to the end of the array: the empty slice has gradient 0
     assert not gradient(np.ones(1), k).any()
     assert (
         "a relation of sizes (x.0 + 1 >= k.0)" in gradient.explain(np.ones(1), k).recompiled.reason

@@ -1,4 +1,5 @@
-"""A headless Chromium, spoken to over a pipe in its own protocol: a page, a mouse, pictures."""
+"""A headless Chromium, controlled through a pipe by the DevTools protocol: pages, mouse,
+screenshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files to run the command on, and the command itself, in this process."""
+"""Fixtures: files to run the command on, and the command itself, run in this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Outcome:
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Callable[..., Outcome]]:
-    """Runs the command; what it imports is forgotten afterwards."""
+    """Run the command; modules that it imports are removed afterwards."""
     modules, path = set(sys.modules), list(sys.path)
 
     def command(*words: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""Programs that the command is run on."""
+"""Programs for tests of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`s2s aot`: what the words on the line become in the library."""
+"""`s2s aot`: the effect of options and arguments on the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments in words: types, bounds, named sizes, expressions."""
+"""The syntax of --args: types, bounds, named sizes, expressions."""
 
 from __future__ import annotations
 

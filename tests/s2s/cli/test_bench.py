@@ -1,4 +1,4 @@
-"""`s2s bench`: what is measured, not how fast it was."""
+"""`s2s bench`: which quantities are measured, not their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.s2s.cli.files import LOSS
 def test_a_gradient(run, model):
     words = ("bench", f"{model}:loss", "--args", LOSS, "--seconds", "0.01")
     data = json.loads(run(*words, "--json").out)
-    assert data["backend"] == "python"  # as it is decorated
+    assert data["backend"] == "python"  # as the decorator requests
     assert data["ratio"] > 0 and data["gradient"]["best"] <= data["gradient"]["median"]
     assert list(data["compiling"])[:3] == ["specialise", "reverse", "simplify"]
     told = run(*words, "--no-python").out

@@ -1,4 +1,4 @@
-"""`s2s cache`: what is kept, and thrown away."""
+"""`s2s cache`: listing and clearing entries."""
 
 from __future__ import annotations
 

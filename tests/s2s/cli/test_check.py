@@ -1,4 +1,4 @@
-"""`s2s check`: right and wrong gradients, and what cannot be checked."""
+"""`s2s check`: right and wrong gradients, and functions that cannot be checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion: what may follow, and that the shells ask for it."""
+"""Completion: the candidates, and the scripts of the shells."""
 
 from __future__ import annotations
 

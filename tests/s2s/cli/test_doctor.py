@@ -1,4 +1,4 @@
-"""`s2s doctor`: facts, and trouble where there is some."""
+"""`s2s doctor`: facts, and problems where there are some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a run, line by line."""
+"""Memory profile of a run, line by line."""
 
 from __future__ import annotations
 

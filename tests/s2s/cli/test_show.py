@@ -20,7 +20,7 @@ def test_the_source_as_a_file_to_keep(run, model):
 
 
 def test_code_that_another_process_compiled(run, write):
-    """Only the outcome is kept on disk: the passes are run again."""
+    """Only the final result is cached on disk, so the passes run again."""
     file = write("import s2s\n\n\n@s2s.grad\ndef f(x):\n    return x**3 * 0.7\n\n\nf(2.0)\n")
     for _ in range(2):
         assert "# ---- reverse" in run("show", f"{file}:f", "--after", "all").out
@@ -43,7 +43,7 @@ def test_two_sides(run, model):
     assert any(a == "19     return s / h.shape[0]" and "# L19" in b for a, b in beside)
     assert any(a == "" and "s_bar = out_bar / h.shape[0]" in b for a, b in beside)
     assert max(map(len, lines)) <= 150
-    # every line of the function stands on the left, in order
+    # the left column has every line of the function, in order
     left = [line.split("│")[0][5:].rstrip() for line in lines]
     function = open(model).read().split("@s2s.grad(wrt")[1].split("\n\n\n")[0].splitlines()[1:]
     positions = [left.index(line) for line in function]

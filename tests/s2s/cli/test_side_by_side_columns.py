@@ -1,4 +1,4 @@
-"""Two columns: nothing is lost on either side, whatever the program."""
+"""Two columns: no line of either side is missing, for any program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_counterparts_stand_beside_each_other(both):
 
 
 def test_every_line_of_a_sweep_belongs_to_a_line(both):
-    """All but the return of the gradient, and what stands between functions."""
+    """All lines but the return of the gradient and those between functions."""
     start = max(i for i, e in enumerate(both.emitted) if "# ---- adjoint sweep" in e.text)
     end = max(i for i, e in enumerate(both.emitted) if e.text.startswith("    return"))
     assert all(e.origins for e in both.emitted[start + 1 : end])

@@ -1,4 +1,4 @@
-"""FILE.py:FUNC: what it names, and what is said when it names nothing."""
+"""FILE.py:FUNC: resolution, and the error messages if it fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_split(text, parts):
         ("plain", np.sin(1.0) * 2),
         ("make(3)", 1.0),
         ("Spring().force", -2.0),
-        ("Spring.force", -2.0),  # a class that needs no arguments makes its object
+        ("Spring.force", -2.0),  # an instance is created if the class needs no arguments
         ("Named('a').energy", 1.0),
         ("[make(2), plain][0]", 1.0),
     ],

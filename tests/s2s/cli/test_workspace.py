@@ -1,4 +1,4 @@
-"""What compiled code allocates, told by its text."""
+"""The memory that compiled code allocates, computed from its lowered source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of kernels that take all of their arguments and return all of their results."""
+"""Test entry points of kernels, which take all arguments and return all results."""
 
 from __future__ import annotations
 

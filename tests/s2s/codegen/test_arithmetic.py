@@ -1,4 +1,4 @@
-"""Arithmetic of the usual numbers: what NumPy computes, and Numba is not even imported."""
+"""Arithmetic on common scalar types: NumPy's results, without importing Numba."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ print("numba" in sys.modules)
 
 
 def test_without_numba(tmp_path: Any) -> None:
-    """Also lists that grow, and errors that tell numbers."""
+    """Also growing lists, and error messages with run-time values."""
     program = tmp_path / "program.py"
     program.write_text(ALONE)
     environment = {"S2S_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ":".join(sys.path)}
@@ -107,7 +107,7 @@ def test_powers_of_whole_numbers(backend: Any) -> None:
 @pytest.mark.parametrize("n", [1, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_inverse_of_a_root_is_no_estimate(dtype: Any, n: int) -> None:
-    """Of several at once, LLVM would take an estimate, which is nan for 0 and infinity."""
+    """In vectorised code, LLVM would use an estimate, which is nan for 0 and infinity."""
 
     def inverse(x: Any) -> Any:
         return 1.0 / np.sqrt(x)

@@ -1,4 +1,4 @@
-"""Lowered text compiled the short way does what CPython makes of it."""
+"""Lowered source, compiled without Numba, has the results of CPython."""
 
 # ruff: noqa: E402
 
@@ -35,7 +35,7 @@ def module_text(text: str) -> str:
 
 
 def kernel(text: str, *args):
-    """The compiled function and the same under CPython; whole Numba is not asked."""
+    """The compiled function and its interpreted form; Numba must not compile the whole function."""
     text = module_text(text)
     module, plain = (load("_s2s_plain", text) for _ in "ab")
     jit_helpers(module, "f")
@@ -57,7 +57,7 @@ def agree(text: str, *args):
     assert len(got) == len(want)
     for g, w in zip((*got, *args), (*want, *ours)):
         np.testing.assert_allclose(g, w, rtol=1e-12)
-        if isinstance(g, np.ndarray):  # Numba returns Python's numbers
+        if isinstance(g, np.ndarray):  # Numba returns Python scalars
             assert g.dtype == w.dtype
     return fast
 
@@ -235,7 +235,7 @@ def test_errors_carry_values_and_leave_no_memory_behind():
         with pytest.raises(MemoryError):
             fast(x, n)
     after = rtsys.get_allocation_stats()
-    # Numba itself keeps its hold of the arguments of a call that fails.
+    # Numba itself leaks references to the arguments of a failing call.
     failed = 5
     assert after.alloc - before.alloc - (after.free - before.free) <= failed
     assert after.mi_alloc - before.mi_alloc - (after.mi_free - before.mi_free) <= failed
@@ -304,7 +304,7 @@ def test_numbers_that_a_nest_changes():
 
 
 def test_small_arrays_of_a_nest_lie_in_it():
-    """So that loops over them need not be functions."""
+    """Small arrays are allocated on the stack of a nest."""
     small = """
     for i in range(n):
         d_{1} = np.empty(({0},), np.float64)
@@ -321,7 +321,7 @@ def test_small_arrays_of_a_nest_lie_in_it():
         return made
 
     assert "nest.11(" in compiled() and "nest.12(" not in compiled()
-    # Not one that is long, or read elsewhere.
+    # An array that is large, or read elsewhere, is not.
     assert "nest.13(" in compiled(small.format(300, 12))
     assert "nest.13(" in compiled(small.format(3, 12), "    s = s + d_12[0]\n")
 
@@ -420,8 +420,8 @@ def test_small_arrays_keep_apart_what_is_read_later():
 
 
 def test_what_is_only_read_is_kept_across_writes():
-    """Elements of `x` are; those of `y`, which is written too, and of `z`, which has a second
-    name, are not."""
+    """Elements of `x` stay in registers; those of `y`, which is written, and of `z`, which has an
+    alias, do not."""
     fast = agree(
         """
         def f(x, y, z, out):

@@ -1,4 +1,4 @@
-"""Which kernels have LLVM look for how to count up addresses."""
+"""The kernels for which loop strength reduction is enabled."""
 
 from __future__ import annotations
 

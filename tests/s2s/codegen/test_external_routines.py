@@ -1,4 +1,4 @@
-"""Kernels call what is large and the same for all of them; it is compiled and kept once."""
+"""External routines, which many kernels call, are compiled and cached once."""
 
 from __future__ import annotations
 

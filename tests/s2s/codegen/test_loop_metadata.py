@@ -1,4 +1,4 @@
-"""The optimiser is told only what it can do: it would complain to the terminal otherwise."""
+"""Loop hints are given only where LLVM can follow them; otherwise it prints a warning."""
 
 from __future__ import annotations
 

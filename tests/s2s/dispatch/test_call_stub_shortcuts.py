@@ -1,4 +1,4 @@
-"""What a written-out call does not look at in every call has not changed."""
+"""Properties that a call stub does not check in every call are covered by other checks."""
 
 from __future__ import annotations
 
@@ -260,7 +260,8 @@ def changed_of(self: Any, x: Any) -> Any:
 def test_methods_that_are_replaced_in_classes(
     cls: Any, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the class, in a base, in one that announces nothing; or the code of the function."""
+    """A method is replaced in the class, in a base, in a class without a change counter; or its
+    code is."""
     thing = cls()
     f = s2s.function(lambda x: thing.of(x), backend=backend)
 

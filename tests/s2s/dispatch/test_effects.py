@@ -1,4 +1,4 @@
-"""What functions set in objects and containers from outside is set after the call."""
+"""Assignments to attributes and items of non-local objects are applied after the call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class State:
 
 
 class Momentum:
-    """An optimizer as users write it: counters, slots in a dict, arrays in place."""
+    """A user-defined optimizer: counters, slots in a dict, in-place updates of arrays."""
 
     def __init__(self) -> None:
         self.t = 0
@@ -209,7 +209,7 @@ def test_an_attribute_carried_through_a_loop() -> None:
 
 
 class Part:
-    """Built when it is first called, for the size of its input."""
+    """A layer that is built at the first call, for the size of its input."""
 
     seen = 0
 
@@ -251,7 +251,7 @@ def test_objects_are_built_in_one_pass() -> None:
 
 
 class Stepper:
-    """What is built late, and counts."""
+    """An object that is built late and has a counter."""
 
     def __init__(self) -> None:
         self.slots: Any = ()
@@ -283,7 +283,7 @@ def test_what_is_built_late_is_compiled_anew_at_once() -> None:
         assert through(np.ones(3)).tolist() == [2.0] * 3
         assert first.steps == second.steps == steps
     assert first.slots[0].tolist() == [6.0] * 3
-    # Up to the first that is built late, to the second, and to the end.
+    # Up to the first late build, up to the second one, and to the end.
     assert Part.seen == 1 + 2 + 3
 
 

@@ -1,4 +1,4 @@
-"""A second process takes specialisations from disk, and only where they are still right."""
+"""A second process loads specialisations from disk if and only if they are still valid."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(tmp_path):
 def test_the_compiler_is_not_even_imported(run):
     assert run() == ["60.0", "True"]
     assert run() == ["60.0", "False"]
-    # a lifted number is read anew, a baked one is guarded
+    # a lifted scalar is read again, a constant is guarded
     assert run("model.scale = 1.0") == ["20.0", "False"]
     assert run("model.POWER = 3") == ["450.0", "True"]
     assert run("model.inner.__defaults__ = (2.0,)") == ["120.0", "True"]
@@ -75,7 +75,7 @@ def test_the_compiler_is_not_even_imported(run):
 
 
 def test_names_of_functions_of_libraries(run):
-    """They are remembered, and told from others."""
+    """Functions of libraries are stored, and distinguished from others."""
     text = MODEL.replace(
         "import numpy as np, s2s", "import numpy as np, math, s2s\nshape = np.tanh"
     )

@@ -1,6 +1,6 @@
-"""Steps with models, Variables and optimizers are taken from disk, where they are still right.
+"""Steps with models, Variables and optimizers are loaded from disk if they are still valid.
 
-A second process is played by running a file anew: all of its objects are others then."""
+Executing a file again, which creates new objects, simulates a second process."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ X, Y = np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(4, 2), np.ones((4, 1)
 
 
 class World:
-    """A folder with a program and a cache, in which it is run as if for the first time."""
+    """A folder with a program and a cache; each run is like that of a new process."""
 
     def __init__(self, folder: Path, monkeypatch: Any) -> None:
         self.folder, self.translations = folder, 0
@@ -115,7 +115,7 @@ class World:
         return module
 
     def translates(self, module: Any, *args: Any) -> bool:
-        """Whether a first call has to translate; nothing is run."""
+        """True if the first call has to run the compiler; the kernel is not run."""
         before = self.translations
         specialiser, bound = module.step._bind("primal", args or (X, Y), {})
         try:
@@ -148,7 +148,7 @@ def test_what_is_recalled_does_the_same(world: World, text: str) -> None:
         m.model(X)
         for v, w in zip(m.model.trainable_variables, module.model.trainable_variables):
             v.assign(w.numpy())
-    # One that its own process builds for itself, and one that plain Python has built.
+    # A model that the compiler builds, and one that plain Python has built.
     losses = [float(module.step(X, Y)) for _ in range(3)]
     plain = [float(other.step.python(X, Y)) for _ in range(3)]
     np.testing.assert_allclose(losses, plain, rtol=1e-5)
@@ -239,7 +239,7 @@ def test_what_is_written_otherwise_is_translated(world: World, old: str, new: st
     "type(m.loss_fn).elements = type(m.loss_fn).__call__",
 ])  # fmt: skip
 def test_objects_that_are_otherwise_are_translated(world: World, change: str) -> None:
-    """In the same file: nothing but the objects tells."""
+    """In the same file, so that only the objects differ."""
     same = LAZY.replace("Dense(1)]", "Dense(3)]")
     world.translates(world.run(same))
     module = world.run(same)

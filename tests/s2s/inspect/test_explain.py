@@ -1,4 +1,4 @@
-"""`f.explain()`: every statement of the report is true of the program it is about."""
+"""`f.explain()`: the statements of the report are true for the program."""
 
 from __future__ import annotations
 
@@ -456,7 +456,7 @@ def warm(x, n):
 
 
 def test_after_a_warm_start():
-    """What is found on disk was not translated by this process, and is explained all the same."""
+    """Code loaded from disk, which this process did not translate, is explained as well."""
     pytest.importorskip("numba")
     texts = []
     for _ in range(2):
@@ -527,7 +527,7 @@ def test_bad_arguments_are_found(case):
         except FloatingPointError as error:
             assert "NaN" in str(error) and "not found" not in str(error)
         except (ValueError, IndexError, AssertionError):
-            pass  # the program itself refuses
+            pass  # the program itself raises
 
 
 def _nan(leaf):

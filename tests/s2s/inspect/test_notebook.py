@@ -1,4 +1,4 @@
-"""What IPython and Jupyter show: highlighted code, and a function beside its gradient."""
+"""Display in IPython and Jupyter: highlighted code, and a function beside its gradient."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ print(*[shell.run_cell(cell).success for cell in cells])
 
 
 def test_cells_after_an_error():
-    """To show an error, IPython writes on syntax trees, even on what is shared by all of them."""
+    """To display an error, IPython sets attributes on syntax trees, including nodes that all trees
+    share."""
     pytest.importorskip("IPython")
     done = subprocess.run([sys.executable, "-c", CELLS], capture_output=True, text=True)
     assert done.stdout.endswith("[2. 2.]\nTrue False True\n"), done.stdout + done.stderr

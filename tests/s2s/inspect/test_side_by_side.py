@@ -1,4 +1,4 @@
-"""A function beside the code made from it: every line knows its counterparts."""
+"""A function beside its emitted code: the mapping between lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_loops_branches_and_comments():
     comment = line_of(both, "# L12: s += x[i] * x[i] * x[i]")
     assert user_text(comment.origins[0]) == "s += x[i] * x[i] * x[i]"
     assert not line_of(both, "# ---- adjoint sweep ----").origins
-    assert not both.emitted[-1].origins  # the return of the gradient is nobody's
+    assert not both.emitted[-1].origins  # the return of the gradient has no counterpart
 
 
 def test_helpers_are_listed_and_linked_to_their_calls():

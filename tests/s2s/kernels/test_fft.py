@@ -1,4 +1,4 @@
-"""The compiled Fourier transform against NumPy's, and a gradient that goes through it."""
+"""The compiled Fourier transform against NumPy's, and a gradient through it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from s2s.kernels import fft
 
 pytest.importorskip("numba")
 
-# Each pass, each kind of length: 4, 2, 3, 5, other primes, and primes too large for a pass.
+# All passes and kinds of lengths: factors 4, 2, 3, 5, other primes, and primes too large for a
+# pass.
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 22, 32, 60, 64, 97, 143)
 
 
-# One line, some and more than are transformed at once, in rows, in columns and in between.
+# One line, several lines, and more than one batch of lines, along the first, the last and a middle
+# axis.
 @pytest.mark.parametrize(("lines", "wide"), [(1, 1), (2, 3), (9, 1), (1, 21), (3, 8)])
 def test_transforms_are_numpys(lines: int, wide: int) -> None:
     from s2s.kernels_numba import fft as compiled

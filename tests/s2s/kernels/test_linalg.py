@@ -18,7 +18,7 @@ def compiled(name):
 
 
 def both(name, shape, *args):
-    """What either writes, and returns."""
+    """The outputs and return values of both versions."""
     outcomes = []
     for routine in (getattr(linalg, name), compiled(name)):
         out = np.zeros(shape)
@@ -57,7 +57,7 @@ def test_cofactors(n):
     if n:
         near = a.copy()
         near[-1] = near[0] * (1 + 1e-9) if n > 1 else 1e-300
-        same("cofactor", (n, n), near)  # whose inverse would be known to a few digits only
+        same("cofactor", (n, n), near)  # its inverse has few accurate digits
         a[0] = 0
         same("cofactor", (n, n), a)
 

@@ -1,4 +1,4 @@
-"""Errors of linear algebra as the user meets them: NumPy's, with the line."""
+"""Errors of linear algebra: NumPy's exception, with the user's line."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_named_results_are_read_by_name_and_by_place():
 
 
 def test_mapped_over_many_matrices():
-    """One stack where a loop would do each by itself."""
+    """vmap runs one batched routine instead of a loop."""
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(4, 3, 3)) + 3 * np.eye(3), rng.normal(size=(4, 3))
 

@@ -1,4 +1,4 @@
-"""Compiled draws are NumPy's own, number for number, and leave the generator as NumPy does."""
+"""Compiled draws equal NumPy's, and leave the generator in the same state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After `set_seed`, weights and what layers draw are the same in every run."""
+"""After `set_seed`, weights and random draws of layers are reproducible."""
 
 from __future__ import annotations
 

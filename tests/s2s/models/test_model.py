@@ -1,4 +1,4 @@
-"""Models made of calls on an `Input`, and models that are built for a shape."""
+"""Functional models (`Input`), and models that are built for a shape."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_complaints() -> None:
         Model(inputs, Add()([inputs, other]))
     with pytest.raises(TypeError, match="Input"):
         Model(inputs=X, outputs=Dense(1)(inputs))
-    with pytest.raises(TypeError, match="no array yet"):
+    with pytest.raises(TypeError, match="is not an array"):
         np.tanh(np.asarray(Dense(1)(inputs)))
 
 

@@ -1,4 +1,4 @@
-"""Where the arrays of Variables lie."""
+"""The memory alignment of Variables."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def make_step(optimizer: Any, w: Any, style: str, backend: str | None) -> Any:
     return step if backend is None else s2s.function(step, backend=backend)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")  # inf / inf, which is left out
+@pytest.mark.filterwarnings("ignore:invalid value")  # inf / inf, in a skipped step
 @pytest.mark.parametrize("backend", [None, "loops", "numba"])
 @pytest.mark.parametrize("style", ["new", "old"])
 def test_it_is_the_inner_optimizer_and_the_scale_adapts(style: str, backend: str | None) -> None:

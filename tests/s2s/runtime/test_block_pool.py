@@ -1,4 +1,4 @@
-"""Blocks of memory are kept for the next call: by one thread or many, in errors, within bounds."""
+"""The block pool: reuse of blocks by one or many threads, after errors, and its size limit."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_arrays_begin_at_different_places_of_a_page(blocks: Blocks) -> None:
 
 
 def test_what_is_kept_is_bounded(blocks: Blocks) -> None:
-    """Of sizes that keep changing, not all are kept."""
+    """If sizes keep changing, old blocks are freed."""
     before = block_pool.usage()
     for size in range(8 * MB, 80 * MB, MB):
         blocks.give(blocks.take(size))
@@ -213,8 +213,8 @@ def test_threads_at_once() -> None:
 
 
 def test_a_call_within_a_call() -> None:
-    """While a kernel runs, another thread's call of it, and what Python does between two calls,
-    find blocks that are nobody's."""
+    """A call in another thread, or by Python code between two calls, does not get a block that is
+    in use."""
     f = s2s.grad(running, backend="numba")
     x = np.linspace(0.0, 1.0, 10_000)
     expected = f(x).copy()
@@ -231,7 +231,7 @@ def test_a_call_within_a_call() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_children(blocks: Blocks) -> None:
-    """A process that is forked while others take blocks can take some, too."""
+    """A process that is forked while other threads allocate can allocate."""
     stop = threading.Event()
 
     def work() -> None:
@@ -255,7 +255,7 @@ def test_children(blocks: Blocks) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_blocks_that_come_back_while_a_process_is_forked(tmp_path: Path) -> None:
-    """What other libraries do at that moment may let go of results, or collect garbage."""
+    """Fork handlers of other libraries may release results or run the garbage collector."""
     program = """
     import os
     import numpy as np

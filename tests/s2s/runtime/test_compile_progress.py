@@ -1,4 +1,4 @@
-"""Progress is shown late, on terminals or by request, and leaves nothing behind."""
+"""Progress is shown after a delay, on terminals or on request, and is erased at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The garbage collector is paused while the compiler runs, and left as it was."""
+"""The garbage collector is paused while the compiler runs, and its state is restored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_modules_that_are_imported_count_as_old(monkeypatch, frozen: bool) -> No
     with gc_pause.promote_imported():
         monkeypatch.setitem(sys.modules, "s2s_old", types.ModuleType("s2s_old"))
         kept = [[] for _ in range(1000)]
-    # Frozen objects of other threads may have been freed meanwhile; none was added.
+    # Other threads may have freed frozen objects; none was added.
     assert gc.get_freeze_count() <= before
     assert (gc.get_count()[0] >= 500) == frozen and len(kept) == 1000
 

@@ -1,4 +1,4 @@
-"""Python numbers under backend="python" act as compiled ones do."""
+"""Python scalars under backend="python" behave like compiled ones."""
 
 from __future__ import annotations
 

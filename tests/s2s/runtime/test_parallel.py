@@ -1,4 +1,4 @@
-"""Loops on several threads, asked for or not: the same numbers, to the last bit for any number of
+"""Parallel loops, requested or by default: results are equal to the last bit for any number of
 threads."""
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def stencil(u):  # type: ignore[no-untyped-def]
 
 
 def rows(x):  # type: ignore[no-untyped-def]
-    """Largest elements, sums of rows, small arrays of an iteration's own."""
+    """Maxima, sums of rows, small arrays that are private to an iteration."""
     total = np.max(x)
     for i in numba.prange(x.shape[0]):
         pair = np.zeros(2)
@@ -83,7 +83,7 @@ def rows(x):  # type: ignore[no-untyped-def]
 
 
 def recurrence(x):  # type: ignore[no-untyped-def]
-    """Nothing to be done at once but the clearing of arrays."""
+    """Only zero fills are parallel."""
     y = x.copy()
     for i in range(1, x.shape[0]):
         y[i] = y[i] + 0.5 * y[i - 1] * y[i - 1]
@@ -165,7 +165,8 @@ def agrees(case: Case, backend: str) -> None:
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize("case", sample(23))
 def test_corpus_backwards(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of one iteration each, the last one first: what depends on another shows."""
+    """Chunks of one iteration each, the last one first, so that dependences between iterations
+    change the result."""
     monkeypatch.setattr(kernels, "prange", lambda n: reversed(range(n)))
     agrees(case, "loops")
 
@@ -177,7 +178,7 @@ def test_corpus_on_threads(case: Case) -> None:
 
 
 def digest() -> str:
-    """Of all bits of all results, at sizes that are worth sharing."""
+    """A hash of all bits of all results, at sizes for which loops are parallel."""
     found = hashlib.sha256()
     for f, args in arguments(size=600).items():
         if f not in (stencil, rows):
@@ -189,7 +190,7 @@ def digest() -> str:
 
 
 def test_any_number_of_threads() -> None:
-    """The second process also finds the machine code of the first."""
+    """The second process also loads the machine code of the first."""
     found = {digest()}
     for number in ("1", "3"):
         run = "from tests.s2s.runtime.test_parallel import digest; print(digest())"
@@ -234,7 +235,7 @@ def bounded(x, k):  # type: ignore[no-untyped-def]
 
 @pytest.mark.usefixtures("forced")
 def test_errors() -> None:
-    """The first in order counts, whichever comes first in time."""
+    """The error of the first iteration in order is raised, whichever occurs first in time."""
     f = s2s.value_and_grad(bounded, parallel=True)
     x, k = np.ones(5), np.zeros(300, np.int64)
     assert f(x, k)[0] == 300.0
@@ -252,7 +253,7 @@ def test_errors() -> None:
 
 
 def clipped(x, low):  # type: ignore[no-untyped-def]
-    """Writes its argument, and may stop in the middle."""
+    """Writes to its argument, and may raise midway."""
     for i in range(x.shape[0]):
         if x[i] < low:
             raise ValueError("too low")
@@ -277,7 +278,7 @@ def squares(x):  # type: ignore[no-untyped-def]
 
 @pytest.mark.usefixtures("forced")
 def test_inside_njit() -> None:
-    """There chunks run one after the other: the loops around them are the user's."""
+    """Inside `@njit` code chunks run sequentially."""
     value = s2s.function(squares, parallel=True)
     each = numba.njit(lambda x: value(x))
     x = np.linspace(0.0, 1.0, 9)
@@ -362,7 +363,7 @@ def test_where_it_pays() -> None:
 
 @pytest.mark.usefixtures("several")
 def test_what_was_called_before_does_not_matter() -> None:
-    """Which code runs is decided by sizes alone, so results are the same to the last bit."""
+    """Sizes alone decide which code runs, so results are equal to the last bit."""
     found = []
     for order in ((SMALL, LARGE, SMALL), (LARGE, SMALL, LARGE)):
         f = afresh()
@@ -407,7 +408,7 @@ def test_types_alone_are_compiled_once() -> None:
 
 
 def test_a_child_after_a_fork(tmp_path: Path) -> None:
-    """It has no threads but its own, and neither waits for others nor misses them."""
+    """A forked child has no pool threads, and runs parallel loops sequentially."""
     script = tmp_path / "forks.py"
     script.write_text(FORKS)
     out = subprocess.run(
@@ -445,7 +446,7 @@ def gathered(x, k, table):  # type: ignore[no-untyped-def]
 
 @pytest.mark.usefixtures("several")
 def test_memory_is_bounded() -> None:
-    """What chunks add up for themselves is not made where it would be large."""
+    """Large private arrays of chunks are not allocated."""
     rng = np.random.default_rng(0)
     x, k = rng.normal(size=200_000), rng.integers(0, 100, 200_000)
     f = s2s.value_and_grad(gathered, wrt=(0, 2))

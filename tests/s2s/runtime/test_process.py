@@ -1,4 +1,4 @@
-"""Threads, forks, interruptions, processes, errors: the running world around the kernels."""
+"""Threads, forks, interrupts, processes and errors around kernels."""
 
 from __future__ import annotations
 

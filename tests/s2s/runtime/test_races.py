@@ -1,7 +1,7 @@
-"""Programs that look as if their loops were independent, or nearly are.
+"""Programs whose loops are almost independent.
 
-All numbers are small integers, so that sums are exact in any order: whatever is not the same to the
-last bit, on threads, is a race or a chunk that saw what it should not have.
+All values are small integers, so that sums are exact in any order.  A result on threads that
+differs in any bit is a race, or a read of another chunk's data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def every_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 
 
 def indirect(x, k):  # type: ignore[no-untyped-def]
-    """Two iterations may write to one place: the last one counts."""
+    """Two iterations may write to one element; the last write must win."""
     y = np.zeros(x.shape[0])
     for i in range(x.shape[0]):
         y[k[i]] = x[i] * x[i]
@@ -35,7 +35,7 @@ def indirect(x, k):  # type: ignore[no-untyped-def]
 
 
 def indirect_read(x, k):  # type: ignore[no-untyped-def]
-    """What is written at k[i] is read at i."""
+    """Elements are written at k[i] and read at i."""
     y = x.copy()
     for i in range(x.shape[0]):
         y[i] = y[k[i]] + x[i]
@@ -72,7 +72,7 @@ def sum_that_is_read(x, k):  # type: ignore[no-untyped-def]
 
 
 def renamed(x, k):  # type: ignore[no-untyped-def]
-    """z is what y was a step ago, or two."""
+    """z is y of one or two iterations ago."""
     y = x.copy()
     z = x * 2.0
     for step in range(4):
@@ -144,7 +144,7 @@ def transposed_in_place(x, k):  # type: ignore[no-untyped-def]
 
 
 def largest(x, k):  # type: ignore[no-untyped-def]
-    """The largest, the smallest, and where it is."""
+    """Maximum, minimum and argmin."""
     high, low, at = x[0], x[0], 0
     for i in range(x.shape[0]):
         high = max(high, x[i] * x[k[i]])
@@ -155,7 +155,7 @@ def largest(x, k):  # type: ignore[no-untyped-def]
 
 
 def own_buffer(x, k):  # type: ignore[no-untyped-def]
-    """A buffer made in each iteration, which is made once for all of them."""
+    """A buffer that each iteration allocates, which is hoisted."""
     total = 0.0
     for i in range(x.shape[0]):
         row = np.zeros(x.shape[0])
@@ -166,7 +166,7 @@ def own_buffer(x, k):  # type: ignore[no-untyped-def]
 
 
 def leftover_buffer(x, k):  # type: ignore[no-untyped-def]
-    """A buffer from before, of which each iteration finds what the last has left."""
+    """A buffer from before the loop, in which each iteration reads values of the previous one."""
     row = np.zeros(x.shape[0])
     total = 0.0
     for i in range(x.shape[0]):
@@ -203,7 +203,7 @@ def modulo(x, k):  # type: ignore[no-untyped-def]
 
 
 def halves(x, k):  # type: ignore[no-untyped-def]
-    """Pairs of iterations write to one place."""
+    """Pairs of iterations write to one element."""
     y = np.zeros(x.shape[0])
     for i in range(x.shape[0]):
         y[i // 2] = y[i // 2] * 2.0 + x[i]
@@ -211,7 +211,7 @@ def halves(x, k):  # type: ignore[no-untyped-def]
 
 
 def offsets(x, k):  # type: ignore[no-untyped-def]
-    """The distance is only known when it runs."""
+    """The dependence distance is known only at run time."""
     d = k[0]
     y = x.copy()
     for i in range(x.shape[0] - d):

@@ -1,4 +1,4 @@
-"""The pool: each chunk once, whoever runs it; busy pools, chunks that start chunks, forks."""
+"""The thread pool: each chunk runs once; busy pools, nested parallel loops, forks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_each_chunk_once(count: int) -> None:
 
 @pytest.mark.skipif(thread_pool.thread_count() < 2, reason="one thread only")
 def test_threads_take_part() -> None:
-    """The first chunk is over only when another thread has begun the second."""
+    """The first chunk waits until another thread has started the second."""
     other = threading.Event()
     by: dict[int, int] = {}
 

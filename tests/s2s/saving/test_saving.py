@@ -1,4 +1,4 @@
-"""Weights and training state come back as they were, and a failed write changes nothing."""
+"""Weights and training state are restored exactly, and a failed write changes nothing."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_two_models_two_optimizers_and_generators(tmp_path: Path) -> None:
 
 
 class Plain:
-    """A user's optimizer, which makes its slots when it needs them."""
+    """A user-defined optimizer that creates its slots lazily."""
 
     def __init__(self) -> None:
         self.t = 0
@@ -175,7 +175,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     wider.set_weights([np.zeros(w.shape) for w in wider.weights])
     with pytest.raises(ValueError, match=r"dense/kernel has shape \(4, 2\), and \(4, 1\)"):
         saving.load_weights(wider, tmp_path / "s.npz")
-    assert not wider.weights[0].numpy().any() and before  # nothing was set
+    assert not wider.weights[0].numpy().any() and before  # no weight was set
 
 
 # ---------------------------------------------------------------- files

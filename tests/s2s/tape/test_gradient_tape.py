@@ -1,4 +1,4 @@
-"""Tapes in compiled functions: regions of source, differentiated where they are asked."""
+"""Tapes in compiled functions: regions of source, differentiated where a gradient is requested."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_steps_in_a_loop() -> None:
 
 
 class Adam:
-    """As a user writes it: counters on self, slots in lists of arrays."""
+    """A user-defined Adam: counters on self, slots in lists of arrays."""
 
     def __init__(self, variables: list[Any]) -> None:
         self.t = 0

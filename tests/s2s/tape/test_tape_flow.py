@@ -1,4 +1,4 @@
-"""Gradients and Jacobians asked across branches and loops, against finite differences."""
+"""Gradients and Jacobians requested in branches and loops, against finite differences."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_jacobians(n: int) -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_variables_assigned_anywhere(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gradient by a Variable sums over all that was read of it, whatever it held."""
+    """The gradient of a Variable sums over all reads, across assignments."""
     monkeypatch.setenv("S2S_BACKEND", "loops")
     w = s2s.Variable(START)
 

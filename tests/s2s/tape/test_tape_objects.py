@@ -1,4 +1,4 @@
-"""What objects give, by whatever means of Python, is differentiated."""
+"""Values computed by methods, properties and operators of objects are differentiated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Model:
 
 
 class Holder:
-    """Has methods of another object among its attributes."""
+    """Its attributes include bound methods of another object."""
 
     factor = 7.0
 

@@ -1,4 +1,4 @@
-"""Tapes with no decorator: the block runs in Python, its gradient is compiled from its source."""
+"""Tapes in plain Python: the block runs in Python, its gradient is compiled from its source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_variable() -> None:
     with s2s.GradientTape() as tape:
         y = x**2
     assert y == 9.0 and tape.gradient(y, x) == 6.0
-    assert tape.gradient(y, x) == 6.0  # nothing is used up
+    assert tape.gradient(y, x) == 6.0  # the tape can be used again
 
 
 def test_globals_and_closures() -> None:
@@ -148,7 +148,7 @@ class Linear(Model):
 
 
 def test_a_training_loop() -> None:
-    """The loop of a script: nothing is compiled but the gradients."""
+    """The loop of a script: only the gradients are compiled."""
     model, loss_fn, optimizer = Linear(), MeanSquaredError(), SGD(0.1)
     x = np.linspace(-1, 1, 40, dtype=np.float32).reshape(-1, 1)
     y = 2 * x - 1
@@ -207,7 +207,8 @@ FACTOR = 2.0
 
 
 def test_whatever_the_block_read_is_as_it_was() -> None:
-    """The Variable is 0: no value tells that the block would compute another gradient now."""
+    """The Variable is 0, so the values of both runs are equal although the gradient would
+    differ."""
     w, h = s2s.Variable(np.zeros(2)), Holder()
     with s2s.GradientTape() as tape:
         y = h.call(w)
@@ -223,7 +224,7 @@ def test_whatever_the_block_read_is_as_it_was() -> None:
     h.parts.append(4.0)
     h.table["k"] = 9.0
     h.table["new"] = 1.0
-    h.shared = 11.0  # on the instance, where the class had it
+    h.shared = 11.0  # set on the instance; before, the class had it
     now = dict(vars(h))
     contents = list(h.parts), dict(h.table)
     np.testing.assert_allclose(tape.gradient(y, w), want)
@@ -404,7 +405,7 @@ def test_what_is_done_to_targets_and_containers_afterwards() -> None:
     first, kept = losses[0], loss
     losses[0] = np.sum(w * 5.0)
     losses.append(np.sum(w * 7.0))
-    loss *= 2.0  # a number: bound anew
+    loss *= 2.0  # a scalar: the name is rebound
     np.testing.assert_allclose(tape.gradient(first, w), [2.0, 2.0])
     np.testing.assert_allclose(tape.gradient(kept, w), [3.0, 3.0])
     assert tape.gradient(losses[0], w) is None and tape.gradient(losses[1], w) is None

@@ -1,4 +1,4 @@
-"""What a tape must do, feature by feature, under `@s2s.function` and in plain Python alike."""
+"""The features of tapes, each under `@s2s.function` and in plain Python."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["plain", "compiled"])
 def run(request: Any) -> Any:
-    """Runs a function as it is written, or compiled."""
+    """Run a function in plain Python, or compiled."""
     if request.param == "plain":
         return lambda f, *args: f(*args)
     return lambda f, *args: s2s.function(f)(*args)
 
 
 def close(got: Any, want: Any) -> None:
-    """Equal structures of numbers and None."""
+    """Assert equal structures of numbers and None."""
     if isinstance(want, (list, tuple)):
         assert type(got) is type(want) and len(got) == len(want)
         for g, w in zip(got, want):
@@ -122,7 +122,7 @@ def test_watching_structures_and_numbers(run: Any) -> None:
 
 
 def test_watched_arrays_that_are_written(run: Any) -> None:
-    """The gradient is by what they held when they were watched."""
+    """The gradient is with respect to their values when they were watched."""
 
     def f(x: Any) -> Any:
         with s2s.GradientTape() as tape:
@@ -160,7 +160,7 @@ def test_integers_are_watched_in_vain(run: Any) -> None:
 
 
 def test_watching_late_is_refused(run: Any) -> None:
-    """What was computed before would not count, and nobody would notice."""
+    """Earlier uses would be ignored silently."""
 
     def f(x: Any) -> Any:
         with s2s.GradientTape() as tape:
@@ -581,8 +581,8 @@ def test_asked_in_branches_and_loops(run: Any) -> None:
                 total = total + np.sum(tape.gradient(y, w) ** 2)
         return tape.gradient(total, w)
 
-    # In plain Python a loop of the block has run in part by then.
-    with pytest.raises(s2s.UnsupportedError, match="a loop inside its own block"):
+    # In plain Python, a loop of the block has run in part at the query.
+    with pytest.raises(s2s.UnsupportedError, match="in a loop of the tape's block"):
         in_a_loop()
     close(s2s.function(in_a_loop)(), 8 * v * 14)
 

@@ -1,4 +1,4 @@
-"""Code of tapes that is remembered on disk: blocks and questions are told apart."""
+"""Code of tapes cached on disk: blocks and queries are distinguished."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import s2s
 def test_blocks_and_questions_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are functions of the same names in the same file, on the same values."""
+    """Functions with the same names in the same file, on the same values."""
     monkeypatch.setenv("S2S_BACKEND", "numba")
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
     x: Any = np.array([1.0, 1.0])

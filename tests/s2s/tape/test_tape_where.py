@@ -1,4 +1,4 @@
-"""Where tapes work: scripts, notebooks, methods, under decorators; and what they keep alive."""
+"""Environments of tapes: scripts, notebooks, methods, decorators; and the lifetime of objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cell(text: str, name: str, space: dict[str, Any], source: bool = True) -> dict[str, Any]:
-    """Runs text as a notebook does: under a name of its own, its lines in linecache."""
+    """Execute text as a notebook does: with a unique file name and its lines in linecache."""
     if source:
         lines = text.splitlines(keepends=True)
         linecache.cache[name] = (len(text), None, lines, name)
@@ -140,12 +140,12 @@ def test_nothing_is_kept_alive() -> None:
     del tape
     gc.collect()
     assert watched() is None
-    w.assign(np.zeros(3))  # tells no tape
+    w.assign(np.zeros(3))  # notifies no tape
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_attributions(compiled: bool) -> None:
-    """Saliency, an adversarial input, integrated gradients: gradients by the input."""
+    """Gradients with respect to the input: saliency, an adversarial input, integrated gradients."""
     model = Sequential([Dense(5, activation="tanh"), Dropout(0.5), Dense(1)])
     rng = np.random.default_rng(1)
     x = rng.normal(size=(4, 3)).astype(np.float32)
@@ -205,7 +205,7 @@ def test_why_there_is_no_gradient() -> None:
     assert "fixed has no gradient: it is not watched: it is a Variable with trainable=False" in told
     assert tape.gradient(late, w) is None
     assert "the target is no value that the block computed" in tape.explain()
-    with pytest.raises(ValueError, match="has not been asked"):
+    with pytest.raises(ValueError, match="has computed no gradient yet"):
         s2s.GradientTape().explain()
 
 
@@ -214,5 +214,5 @@ def test_numbers_that_cannot_be_told_apart() -> None:
     with s2s.GradientTape() as tape:
         tape.watch(a)
         y = a * a * b
-    with pytest.raises(s2s.UnsupportedError, match="a and b are one number"):
+    with pytest.raises(s2s.UnsupportedError, match="a and b are one object"):
         tape.gradient(y, a)

@@ -1,4 +1,4 @@
-"""Gradients within limits, as TensorFlow's functions of the same names."""
+"""Gradient clipping, as in TensorFlow's functions of the same names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled steps of objects written in plain Python: nothing is frozen in them, nothing leaks."""
+"""Compiled steps with objects in plain Python: no value is frozen, and no memory leaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Y = (X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3).astype(np.float32)
 
 
 def compiled(function: Any) -> int:
-    """How often it was."""
+    """The number of compilations of a step."""
     return sum(len(entries) for entries in function._specialiser("primal").entries.values())
 
 
@@ -34,7 +34,7 @@ def batches(size: int) -> list[tuple[Any, Any]]:
 
 
 class Linear:
-    """A model that knows nothing of s2s but its Variables."""
+    """A model that uses nothing of s2s but Variables."""
 
     def __init__(self) -> None:
         self.w = s2s.Variable(np.zeros((3, 1), np.float32), name="w")
@@ -113,12 +113,12 @@ def test_a_users_own_model_loss_and_optimizer(backend: str) -> None:
         optimizer.settings.rate = 0.02
     np.testing.assert_allclose(model.w.numpy(), w, rtol=2e-4, atol=1e-5)
     np.testing.assert_allclose(optimizer.m["b"], m[1], rtol=1e-3, atol=1e-6)
-    # Neither batches of 32, 4, 7 and 2, nor the counter, nor the rate compile it again.
+    # Batches of 32, 4, 7 and 2, the counter and the rate do not cause recompilation.
     assert optimizer.t == t == 19 and compiled(step) == 1
 
 
 class Momentum:
-    """Slots that are made when they are needed."""
+    """Slots that are created lazily."""
 
     def __init__(self) -> None:
         self.velocity: dict[str, Any] = {}
@@ -227,5 +227,5 @@ def test_memory_does_not_grow() -> None:
     before = resident()
     for k in range(5000):
         step(*parts[k % len(parts)])
-    assert resident() - before < 500_000  # an array kept in each call would take more
+    assert resident() - before < 500_000  # one leaked array per call would take more
     assert optimizer.iterations == 5500 and compiled(step) == 1

@@ -1,4 +1,5 @@
-"""Whole training steps: models, losses and optimizers are ordinary objects, compiled away."""
+"""Complete training steps: models, losses and optimizers are ordinary objects that are resolved at
+compile time."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def make_step(model: Any, loss_fn: Any, optimizer: Any, backend: str = "loops") 
 
 
 def by_hand(weights: list[Any], x: Any, y: Any) -> tuple[Any, list[Any]]:
-    """Loss and gradients of the network with softmax cross entropy."""
+    """Hand-written loss and gradients of the network with softmax cross-entropy."""
     k1, b1, k2, b2 = weights
     h = np.tanh(x @ k1 + b1)
     z = h @ k2 + b2
@@ -130,7 +131,7 @@ def test_sequential_with_momentum() -> None:
 
 
 class Scale(Layer):
-    """A layer of a user's own."""
+    """A user-defined layer."""
 
     def build(self, input_shape: tuple[int, ...]) -> None:
         self.factor = self.add_weight((input_shape[-1],), "ones", name="factor")
@@ -174,7 +175,7 @@ def test_weights_come_and_go_as_copies() -> None:
 
 
 class Branches(Model):
-    """Layers in attributes, lists and dicts, Variables of its own, two inputs."""
+    """A model with layers in attributes, lists and dicts, its own Variables, and two inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -244,7 +245,7 @@ def test_models_that_know_their_inputs_are_built_at_once() -> None:
 
 
 def test_two_models_and_two_optimizers_in_one_step() -> None:
-    """A generator and a critic, which pull in opposite directions."""
+    """A generator and a critic with opposite objectives."""
     generator, critic = Sequential([Dense(2)]), Sequential([Dense(3, "tanh"), Dense(1)])
     slow, fast = SGD(0.05, momentum=0.9), Adam(0.01)
     generator(X), critic(X[:, :2])
@@ -299,7 +300,7 @@ def test_a_rate_for_each_group() -> None:
 
 @pytest.mark.parametrize("kind", ["list", "variables"])
 def test_accumulation(kind: str) -> None:
-    """Four batches of three give the step of one batch of twelve."""
+    """Four batches of three make the same step as one batch of twelve."""
     initializers.set_seed(3)
     model, optimizer = Net(), SGD(0.5)
     model(X)
@@ -376,14 +377,14 @@ def test_rates_and_counts_read_like_variables() -> None:
 
 
 class Loud(Layer):
-    """Ten times as much while training."""
+    """A layer whose output is ten times as large in training."""
 
     def call(self, x: Any, training: Any = None) -> Any:  # type: ignore[override]
         return x * 10.0 if training else x
 
 
 class Quiet(Model):
-    """Says nothing of training to the layer in it."""
+    """A model that does not pass `training` to its layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -397,7 +398,7 @@ class Quiet(Model):
 
 @pytest.mark.parametrize("mode", ["plain", "compiled"])
 def test_layers_inside_know_whether_they_are_trained(mode: str) -> None:
-    """As in Keras, also through a model whose `call` does not take `training`."""
+    """As in Keras, the flag is passed through a model whose `call` has no parameter `training`."""
     model = Sequential([Quiet()])
 
     def run(x: Any, given: Any) -> Any:
@@ -413,7 +414,7 @@ def test_layers_inside_know_whether_they_are_trained(mode: str) -> None:
         assert [float(np.max(o)) for o in outputs] == [10, 1, 1, 10 if given else 1, 10, 10, 1]
     with pytest.raises(ValueError, match="too many axes"):
         model(np.ones((1, 1, 1)), training=True)
-    assert np.max(model(np.ones((2, 2)))) == 1.0  # an error leaves nothing behind
+    assert np.max(model(np.ones((2, 2)))) == 1.0  # an error does not leave the flag set
 
 
 def test_training_by_default() -> None:

@@ -18,7 +18,7 @@ def active(module: Module, *wrt: str, result: int = 0) -> set[str]:
 
 
 def names(module: Module) -> dict[str, str]:
-    """Operation name to target, for operations that occur once."""
+    """The target of each operation that occurs once, by operation name."""
     return {
         s.op.name: s.target.name  # type: ignore[union-attr]
         for s in walk(module.main.body)

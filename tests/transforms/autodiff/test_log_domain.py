@@ -1,5 +1,5 @@
-"""Sums of exponentials are differentiated through their logarithms: what the pass finds, what it
-leaves alone, and that it changes no value."""
+"""Log-domain differentiation: the expressions that the pass recognises, those that it leaves
+unchanged, and that values do not change."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_values_are_the_same_bit_by_bit() -> None:
 
 
 def test_derivative_by_a_value_in_between() -> None:
-    """A tape's source may be the very sum that would be passed by."""
+    """A tape's source may be the sum that the logarithm would bypass."""
 
     def f(x: Any) -> Any:
         with s2s.GradientTape(persistent=True) as tape:

@@ -1,4 +1,4 @@
-"""Adjoints against finite differences, once and twice differentiated."""
+"""Adjoints against finite differences, of first and second order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_gradient(case: Case, stage: str) -> None:
 
 
 def second(case: Case, stage: str, between: str) -> None:
-    """Differentiates <w, x_bar>, the gradient of the first parameter in a direction."""
+    """Differentiate <w, x_bar>, the gradient with respect to the first parameter in a direction."""
     module = case.module
     vjp = PIPELINES[between](reverse(module, case.wrt, 0, Facts()))
     results = len(module.main.results)

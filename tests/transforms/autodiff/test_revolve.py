@@ -1,4 +1,4 @@
-"""Loops that the sweep computes again: the derivatives, and how much is computed again."""
+"""Checkpointed loops: the derivatives, and the number of recomputed steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.transforms.programs import F8, int_scalar, program, run, vector
 
 
 def checkpointed(module: Module, snapshots: int) -> Module:
-    """The module with a budget for every loop that may have one."""
+    """The module with a checkpoint budget for every loop that may have one."""
 
     def visit(block: Block) -> Block:
         out: Block = []
@@ -96,7 +96,7 @@ def test_the_same_gradient_in_every_order(case: Case) -> None:
 
 
 def chain(snapshots: Any) -> Module:
-    """x = sin(w x), n times; only the state x is read again."""
+    """x = sin(w x), n times; the sweep reads only the state x."""
 
     def build(p: Any, x: Any, w: Any, n: Any) -> Any:
         return p.loop(n, [x], lambda i, s: [p.emit("sin", w * s)], budget=Budget(const(snapshots)))
@@ -106,7 +106,7 @@ def chain(snapshots: Any) -> Module:
 
 @functools.cache
 def fewest(n: int, s: int) -> int:
-    """How many steps are computed again at least, by trying every place for a snapshot."""
+    """The minimal number of recomputed steps, by exhaustive search over snapshot positions."""
     if n == 1:
         return 0
     if s == 1:
@@ -115,7 +115,7 @@ def fewest(n: int, s: int) -> int:
 
 
 def closed_form(n: int, s: int) -> int:
-    """The same as Griewank and Walther give it."""
+    """The same by the formula of Griewank and Walther."""
     r = next(r for r in range(n + 1) if math.comb(s + r, s) >= n)
     return r * n - math.comb(s + r, r - 1) if r else 0
 
@@ -139,7 +139,8 @@ def test_as_few_steps_as_possible(s: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_only_the_state_is_kept() -> None:
-    """Room for the snapshots of what the products read, and nothing as long as the loop."""
+    """Memory is allocated for snapshots of the values that the sweep reads, and for no array with
+    one element per iteration."""
 
     def build(p: Any, x: Any, y: Any, n: Any) -> Any:
         def body(i: Any, x: Any, total: Any, unused: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Many elements at once give what each gives by itself."""
+"""A batched function gives the results of each element alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from tests.corpus import Case, load
 from tests.transforms.batches import case_of, check_batch, floats, outcome, specialised
 
 CASES = load()
-# Every program was judged once; a sample is judged each time, which does not shift when
-# programs are added.
+# A sample of the programs runs each time; it does not change when programs are added.
 SAMPLE = 9
 
 
@@ -28,13 +27,13 @@ def sample(turn: int) -> list[str]:
     return [n for n in sorted(CASES) if zlib.crc32(n.encode()) % SAMPLE == turn]
 
 
-# The oracle cannot run the adjoint of an array that is not bound at first.
+# The interpreter cannot run the adjoint of an array that is initially unbound.
 UNBOUND = {"gauss_seidel_kernel"}
 
 
 def refused(check: Callable[[], Any]) -> None:
-    """Runs a check of a program that may write to what is not mapped, or whose writes cannot
-    be followed to begin with."""
+    """Run a check of a program; skip it if it is refused, because it writes to an unmapped array or
+    its writes cannot be analysed."""
     try:
         check()
     except UnsupportedError as error:
@@ -70,7 +69,7 @@ def differentiable(case: Case) -> bool:
 
 @pytest.mark.parametrize("name", [n for n in sample(1) if differentiable(CASES[n])])
 def test_adjoints_of_many_seeds(name: str) -> None:
-    """Control flow comes from the primal alone, so the forward part stays as it is."""
+    """Control flow depends on the primal alone, so the forward part is unchanged."""
 
     def check() -> None:
         vjp, values, facts = adjoint(CASES[name], CASES[name].trips[-1])
@@ -191,7 +190,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("function, args", PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_mapped_over(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Over each choice of the parameters, integers included."""
+    """Map over each subset of the parameters, integers included."""
     spec, values = specialised(case_of(function, args), 0)
     names = [p.name for p in spec.params]
     for choice in range(1, 2 ** len(names)):

@@ -1,4 +1,4 @@
-"""Memory form: what runs is what the value form means, in place wherever that is safe."""
+"""Memory form has the semantics of value form, with updates in place wherever that is safe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = pytest.mark.parametrize("for_lowering", [False, True], ids=["readable", 
 
 
 def copies(module: Module, for_lowering: bool = False) -> list[tuple[int, str]]:
-    """(number of loops around it, what is copied) for each copy."""
+    """The (loop depth, copied name) of each copy."""
     found: list[tuple[int, str]] = []
 
     def visit(block: list[Stmt], depth: int) -> None:

@@ -1,4 +1,4 @@
-"""Ranges of values: straight code, branches, loops."""
+"""Live ranges: straight-line code, branches, loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that an array still holds after the loops are not kept a second time."""
+"""Values that an array still holds after the loops are not saved."""
 
 from __future__ import annotations
 

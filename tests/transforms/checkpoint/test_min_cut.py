@@ -1,4 +1,4 @@
-"""What is stored and what is computed again: the cheapest choice there is."""
+"""The choice between storing and recomputing has minimal cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ COSTS = st.sampled_from([0.0, 1.0, 2.0, 5.0, 12.0, 40.0])
 
 @st.composite
 def graphs(draw):
-    """Values v0, v1, …, each made of earlier ones; some cannot be computed again."""
+    """Random graphs of values v0, v1, …, each computed from earlier ones; some cannot be
+    recomputed."""
     values: dict[str, Value] = {}
     for k in range(draw(st.integers(1, 7))):
         made_of = draw(st.sets(st.sampled_from([f"v{i}" for i in range(k)] or ["x"]), max_size=3))
@@ -27,7 +28,7 @@ def graphs(draw):
 
 
 def cost(stored, needed, values):
-    """Of storing these and computing what else is needed from them."""
+    """The cost of storing these values and recomputing all others that are needed."""
     total, done = sum(values[n].store for n in stored), set(stored)
     todo = [n for n in needed if n not in done]
     while todo:

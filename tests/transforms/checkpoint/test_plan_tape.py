@@ -1,4 +1,4 @@
-"""How slots are stored: what is recomputed, what is kept, and where it is found again."""
+"""Tape planning: which slots are recomputed, stay in scope, or are stored, and where."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build(params: dict[str, Type], f: Any, *wrt: str) -> Module:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_stored_as_planned(case: Case) -> None:
-    """Storage by position gives what last-in-first-out gives."""
+    """Dense storage gives the same results as stacks."""
     vjp = reverse(case.module, case.wrt, 0, Facts())
     stored = plan_tape(simplify(vjp))
     again = simplify(stored)
@@ -128,7 +128,8 @@ def test_counters_of_a_while_loop_are_known() -> None:
 
 
 def test_element_of_an_overwritten_array_is_saved() -> None:
-    """Not the array: reading the element again would need a copy of it per iteration."""
+    """The element is saved, not the array: reading the element again would require a copy of the
+    array per iteration."""
     module = planned(program({"x": vector("x")}, recurrence), "x")
     plans = module.main.notes["slots"].values()
     assert plans and all(p.shape == () for p in plans)
@@ -166,7 +167,7 @@ def test_branch_outside_of_loops_needs_no_slot() -> None:
 
 
 def test_temporaries_are_spelled_out_again() -> None:
-    """The sweep reads x > y and x[0]: as expressions, not as temporaries of the primal."""
+    """The sweep recomputes x > y and x[0] instead of reading temporaries of the primal."""
 
     def f(p: Program, x: Any, y: Any) -> Any:
         first = p.get(x, 0)
@@ -180,7 +181,7 @@ def test_temporaries_are_spelled_out_again() -> None:
 
 
 def test_a_name_given_away_is_not_spelled() -> None:
-    """`x` means another value by the time of the sweep."""
+    """`x` is rebound before the sweep."""
 
     def f(p: Program, x: Any) -> Any:
         y = p.emit("multiply", x, 2.0)
@@ -200,7 +201,7 @@ def test_a_name_given_away_is_not_spelled() -> None:
 def test_nested_loops_are_dense() -> None:
     def f(p: Program, x: Any, m: Any) -> Any:
         def outer(i: Any, s: Any) -> Any:
-            width = x.shape[0]  # asked inside: known before the loop all the same
+            width = x.shape[0]  # read inside, but known before the loop
             return p.loop(width, [s], lambda j, t: [np.sin(t) + p.get(x, j)], start=1, step=2)
 
         return p.loop(m, [0.3], outer)[0]
@@ -280,7 +281,7 @@ def test_a_loop_downwards_counts_its_rounds_without_a_division() -> None:
 
 
 def power_steps(w: Any, n: int) -> Any:
-    """`x[i]` is the same in all rounds of the innermost loop, and not after it."""
+    """`x[i]` is invariant in the innermost loop and changes after it."""
     x = np.ones(n) / n
     for _ in range(3):
         y = np.zeros(n)
@@ -293,7 +294,7 @@ def power_steps(w: Any, n: int) -> Any:
 
 
 def rounds_that_ask(w: Any, n: int) -> Any:
-    """The same, where only some of the rounds need it."""
+    """As `power_steps`, but only some of the iterations need the value."""
     x = np.ones(n) / n
     for _ in range(3):
         for i in range(n):
@@ -319,7 +320,7 @@ def test_what_an_inner_loop_does_not_change_has_one_place(program: Any, n: int) 
 
 
 def alignment(score: Any, gap: Any) -> Any:
-    """Each sum is made of elements that stay as they are."""
+    """Each sum is computed from elements that are not overwritten."""
     n, m = score.shape
     H = np.zeros((n + 1, m + 1))
     for i in range(1, n + 1):
@@ -331,7 +332,7 @@ def alignment(score: Any, gap: Any) -> Any:
 
 
 def overwritten_alignment(score: Any, gap: Any) -> Any:
-    """The elements are written once more, so that the sums are kept."""
+    """The elements are overwritten later, so the sums are saved."""
     n, m = score.shape
     H = np.zeros((n + 1, m + 1))
     for i in range(1, n + 1):
@@ -360,7 +361,7 @@ def test_sums_of_what_stays_are_computed_again(program: Any, stored: int) -> Non
 
 
 def pairs_from_a_stack(x: Any) -> Any:
-    """Takes two numbers off, puts one on."""
+    """Pops two values and pushes one."""
     h = []
     for i in range(x.shape[0]):
         h.append(x[i] * x[i])

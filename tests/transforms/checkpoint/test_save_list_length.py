@@ -1,4 +1,4 @@
-"""Of a list that the sweep needs for its length alone, the length is kept."""
+"""If the sweep needs only the length of a list, only the length is saved."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def list_of_arrays_written(x: Any) -> Any:
 
 
 def shapes_that_differ(x: Any) -> Any:
-    """Of each element the shape is its own."""
+    """A list whose elements have different shapes."""
     h = []
     for i in range(1, 4):
         h.append(x[:i] * 2.0)

@@ -103,7 +103,7 @@ def test_if_runs_one_branch():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_slots_pair_with_the_mirrored_loop(n):
-    """The squares that a loop saved come back in the opposite order."""
+    """The squares that a loop saved are restored in the opposite order."""
     slot = Slot("keep", INT)
     i, j, size = Var("i", INT), Var("j", INT), Var("n", INT)
     b = builder()

@@ -1,4 +1,4 @@
-"""Iterations that do not end by themselves are ended, and name their pass."""
+"""Fixpoint iterations that do not terminate are stopped, and the message names the pass."""
 
 import pytest
 
@@ -20,5 +20,5 @@ def test_rounds_end_with_an_error_that_names_the_search():
     rounds = IterationLimit("specialise", limit=2)
     rounds.count()
     rounds.count()
-    with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 rounds"):
+    with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 iterations"):
         rounds.count()

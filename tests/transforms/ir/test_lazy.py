@@ -1,4 +1,4 @@
-"""Values that are computed at their first use: once, and for threads that ask together the same."""
+"""Lazy values are computed at the first use, and concurrent threads get the same object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_property_is_computed_once_per_object() -> None:
 
 
 def test_threads_compute_at_the_same_time_and_get_the_same() -> None:
-    """Each waits inside of the computation for the other, which a lock would never let in."""
+    """Each computation waits for the other one, which would deadlock under a lock."""
     together = threading.Barrier(2, timeout=60)
 
     class Both:

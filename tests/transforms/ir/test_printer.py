@@ -1,4 +1,4 @@
-"""The IR as text: indices and regions read as they do in Python."""
+"""The IR as text: indices and regions have Python syntax."""
 
 from __future__ import annotations
 

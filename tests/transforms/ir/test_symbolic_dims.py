@@ -1,4 +1,4 @@
-"""Symbolic sizes: polynomials, atoms, and the relations asked of the arguments at hand."""
+"""Symbolic sizes: polynomials, atoms, and relations that are read off the arguments."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_slices_of_slices_have_one_length(first, second):
 def test_a_slice_that_a_counter_moves_has_a_length():
     facts = Facts(bounds={"i": (Dim.of(0), Dim.of(2))})
     assert slice_length(X + 2, K, K + X, facts=facts) == X
-    assert slice_length(X + 1, K, K + X, facts=facts) != X  # clipped in the last round
+    assert slice_length(X + 1, K, K + X, facts=facts) != X  # clipped in the last iteration
     assert slice_length(X + 2, K - 1, K + X - 1, facts=facts) != X  # from the end in the first
     assert not facts.guards
 

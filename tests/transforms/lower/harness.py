@@ -1,4 +1,4 @@
-"""Builds a function from hand-written operations, lowers it and runs it under CPython."""
+"""Builds a function from operations, lowers it and runs it under CPython."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def param(name: str, value: Any) -> nodes.Var:
 def build(
     f: Callable[..., Any], args: Sequence[Any], asked: bool, notes: dict[str, Any]
 ) -> tuple[nodes.Module, Facts]:
-    """`f(b, *syms)` emits operations and returns the result or a tuple of them.  `asked`:
-    relations of sizes are read off the arguments, as they are in a call."""
+    """`f(b, *syms)` emits operations and returns the result or a tuple of them.  `asked`: relations
+    of sizes are read off the arguments, as in a call."""
     names = ["abcdefgh"[i] for i in range(len(args))]
     params = [param(n, a) for n, a in zip(names, args)]
     sizes = {
@@ -82,7 +82,7 @@ def phrased(kernel: LoweredModule, failure: Failure) -> Exception:
 
 
 def run(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """The results of `f`, lowered; a single one bare."""
+    """The results of lowered `f`; a single result without a tuple."""
     kernel = lowered(f, *args, **options)
     with np.errstate(all="ignore"):
         try:
@@ -93,8 +93,8 @@ def run(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def check(f: Callable[..., Any], reference: Callable[..., Any], *args: Any, tol: float = 0) -> None:
-    """Lowered code agrees with NumPy in values, shape and dtype, whether or not relations of
-    sizes are known when compiling, and leaves its arguments alone."""
+    """Check that lowered code agrees with NumPy in values, shape and dtype, with and without known
+    relations of sizes, and does not modify its arguments."""
     with np.errstate(all="ignore"):
         want = reference(*strong(args))
     wants = want if isinstance(want, tuple) else (want,)
@@ -110,7 +110,7 @@ def check(f: Callable[..., Any], reference: Callable[..., Any], *args: Any, tol:
 
 
 def _like(a: Any, copy: Any) -> Any:
-    """The copy with the strides' kind of the original."""
+    """The copy with a memory layout like that of the original."""
     if isinstance(a, np.ndarray) and not a.flags.c_contiguous:
         wide = np.empty((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)[..., ::2]
         wide[...] = a

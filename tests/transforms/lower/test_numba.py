@@ -1,5 +1,5 @@
-"""Lowered code compiled by Numba gives what it gives under CPython: one function per shape of
-lowering, many operations in each, because compiling is what takes time."""
+"""Lowered code has equal results under Numba and CPython.  There are few functions with many
+operations each, because compilation dominates the time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ numba = pytest.importorskip("numba")
 
 
 def compiled(f, *args, tol=1e-9, **options):
-    """Compiles, runs on both, compares; returns the compiled function."""
+    """Compile a function, run it on both, and compare; return the compiled function."""
     text = lowered(f, *args, **options).text
     kernel = execute(text)["f"]
     fast = build(text, "f", tuple(map(numba.typeof, strong(args))), plain_entry(text, "f"))
@@ -56,7 +56,7 @@ def test_integers():
 
 
 def arrays(b, x, w, t, i, rows, mask, n):
-    """Something of every kind, in groups of a size that compiles quickly."""
+    """Operations of every kind, in groups that are small enough to compile quickly."""
     every = ("all",)
     yield (
         x @ w,
@@ -105,7 +105,7 @@ def test_arrays_of_any_layout():
     for group in range(4):
 
         def f(b, *args):
-            # Generators emit lazily: the other groups leave operations nobody reads.
+            # Generators emit lazily, so operations of other groups are dead code.
             start = len(b.block)
             for k, results in enumerate(arrays(b, *args)):
                 if k == group:

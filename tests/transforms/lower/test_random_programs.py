@@ -1,7 +1,7 @@
-"""Random array programs, lowered, against the plain interpreter of the IR.
+"""Random array programs, lowered, against the reference interpreter of the IR.
 
-They mix what fusion must not confuse: views, broadcasts, reductions, writes into parts of
-arrays that are still read, loops that carry arrays, branches.
+They combine features that are difficult for fusion: views, broadcasts, reductions, writes to parts
+of arrays that are still live, loop-carried arrays, branches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEEDS = int(os.environ.get("S2S_FUZZ", "60"))
 
 
 class Program:
-    """Grows one program; `values` are the arrays and numbers it may use."""
+    """Generates one program; `values` are the arrays and scalars in scope."""
 
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
@@ -52,7 +52,7 @@ class Program:
 
     def pick(self, least: int = 0, most: int = 9) -> Sym:
         fitting = [v for v in self.values if least <= v.ndim <= most]
-        # Late values are picked more often: chains are longer then.
+        # Later values are selected more often, which makes chains longer.
         return fitting[-1 - min(int(self.r.expovariate(0.4)), len(fitting) - 1)]
 
     def like(self, v: Sym) -> Sym:
@@ -114,7 +114,7 @@ class Program:
         return [self.b.emit("reshape", x, total)]
 
     def items(self, x: Sym, at: int) -> tuple[tuple[object, ...], list[object]]:
-        """A random basic index: slices with steps and reversals, and the numbers in it."""
+        """A random basic index with steps and reversals, and its operands."""
         items, numbers = [], []
         for _ in range(x.ndim):
             kind = self.r.choice(["all", "all", "head", "tail", "back", "first"])
@@ -144,7 +144,7 @@ class Program:
             read.append(tuple(here[k : k + len(item)]))
             k += len(item)
         if self.r.random() < 0.6:
-            # From another part of the same array, or the same part.
+            # The value is from another part of the same array, or from the same part.
             region = self.b.emit("index", x, *numbers, items=tuple(read))
             v = region * 0.5 + (
                 0.25 if self.r.random() < 0.5 else self.b.emit("sum", x, axis=None, keepdims=False)
@@ -217,7 +217,7 @@ class Program:
 
 
 def _free(type_: nodes.Type) -> nodes.Type:
-    """The type of a phi: any layout."""
+    """The type of a phi, with any layout."""
     return (
         nodes.Array(type_.dtype, type_.shape, type_.layout)
         if isinstance(type_, nodes.Array)

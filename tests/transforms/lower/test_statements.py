@@ -143,7 +143,7 @@ def test_list_index_out_of_range():
 
 
 def test_stacks_of_ragged_arrays_and_lists():
-    """Memory form by hand: what is pushed comes back in the opposite order."""
+    """Hand-written memory form: pushed values are popped in the opposite order."""
     x = nodes.Var("x", nodes.Array("float64", (Dim.of("x.0"),)))
     stack = nodes.Var("stack", nodes.ListOf(nodes.Array("float64", (Dim.of("?r"),))))
     got = [nodes.Var(f"got_{k}", nodes.Array("float64", (Dim.of(f"got_{k}.0"),))) for k in range(2)]

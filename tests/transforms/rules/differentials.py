@@ -1,5 +1,5 @@
-"""Checks a few operations from every side, without any pass: values and dims against NumPy,
-pullbacks against finite differences, pushforwards against pullbacks, texts by running them."""
+"""Checks operations without any pass: values and dims against NumPy, pullbacks against finite
+differences, pushforwards against pullbacks, texts by executing them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from s2s.transforms.runtime import helpers
 
 Build = Callable[..., Any]
 NAMES = "xyzwuvpqrs"
-# Texts that are no expression of NumPy, or whose value is anything.
+# Operations whose text is not a NumPy expression, or whose value is undefined.
 _UNTOLD = ("list_set", "unbroadcast", "empty_like")
 
 
 def call(b: Builder, path: str, *args: Any, **keywords: Any) -> Any:
-    """What `numpy.sum(x, axis=0)` builds."""
+    """The operations that `numpy.sum(x, axis=0)` emits."""
     return SURFACES[path](b, *args, **keywords)
 
 
@@ -68,7 +68,8 @@ class Trial:
     # ---- what is claimed of every value
 
     def check_claims(self) -> None:
-        """Dims say what the shapes are; texts, run as Python, compute what the rules do."""
+        """Check that dims equal the actual shapes, and that executed texts equal the evaluation by
+        the rules."""
         stmts = [s for s in self.b.block if isinstance(s, Assign)]
         values = dict(zip([p.name for p in self.params], self.args))
         found = self.run(*(s.target for s in stmts))
@@ -87,7 +88,7 @@ class Trial:
         rule = RULES[s.op.name]
         if rule.text is None or rule.kind == "update" or s.op.name in _UNTOLD:
             return
-        # A sum in the place of a name shows whether parentheses are where they must be.
+        # Sums in place of names reveal missing parentheses.
         texts = [_operand_text(a) for a in s.op.args]
         source, _ = rule.text(texts, s.op.attrs, [a.type for a in s.op.args])
         got = eval(source, {**vars(helpers), "np": np, "inf": np.inf}, dict(values))
@@ -198,8 +199,8 @@ _LIST_ADD = Rule(
 def check(
     build: Build, *args: Any, expected: Any = None, order: int = 2, sizes: bool | None = None
 ) -> None:
-    """`build(b, *syms)` computes what `expected(*args)` does, and its derivatives are right,
-    whether the relations of sizes are known or not."""
+    """Check that `build(b, *syms)` computes the values of `expected(*args)` and has right
+    derivatives, with and without known relations of sizes."""
     RULES["list_add"] = _LIST_ADD
     try:
         for known in (True, False) if sizes is None else (sizes,):
@@ -254,8 +255,8 @@ def _check(build: Build, args: Sequence[Any], expected: Any, sizes: bool) -> Non
 
 
 def gradient_of(build: Build, args: Sequence[Any]) -> Build:
-    """The gradient as a program: the sum over its parts, each weighted by its argument, so
-    that differentiating it runs the rules of adjoint code."""
+    """The gradient as a program with a scalar result: the sum over its parts, each weighted by its
+    argument.  Differentiating it applies the rules of adjoint code."""
 
     def gradient(b: Builder, *xs: Sym) -> Sym:
         out = b.sym(build(b, *xs))

@@ -1,9 +1,9 @@
-"""Judges an operation from every side, with the passes that users' programs go through and the
-reference interpreter: no formula of a rule is written down a second time.
+"""Checks an operation by the passes of the compiler and the reference interpreter, against finite
+differences.  No formula of a rule is repeated.
 
-A *sample* is a small program that holds the operation under test.  Of its result a number is
-made (`sum(sin(out) * w)`), so that first and second derivatives are those of a scalar function,
-and both orders run through the operation's own rules."""
+A *sample* is a small program that contains the operation under test.  Its result is reduced to a
+scalar (`sum(sin(out) * w)`), so that first and second derivatives are those of a scalar function,
+and both orders apply the operation's own rules."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Build = Callable[..., Any]
 @dataclass(frozen=True)
 class Sample:
     """`build(b, *operands)` emits the operation `op` on the arguments; `expected(*args)` is the
-    same in NumPy.  `order` is the highest order of derivatives to check; `single` whether the
-    sample is run in float32, too."""
+    same in NumPy.  `order` is the highest order of derivatives to check; with `single` the sample
+    also runs in float32."""
 
     op: str
     args: tuple[Any, ...]
@@ -47,7 +47,7 @@ class Sample:
     expected: Callable[..., Any] | None = None
     order: int = 2
     single: bool = True
-    constants: tuple[int, ...] = ()  # positions whose derivative is not asked for
+    constants: tuple[int, ...] = ()  # positions that are not differentiated
     note: str = ""
 
     @property
@@ -153,7 +153,8 @@ class Judge:
         return evaluate(jvp, *self.args(), *directions.values())[0][1]
 
     def second(self, vjp: Module) -> Module:
-        """The reverse of the reverse: of the gradients' sum, weighted by further parameters."""
+        """Reverse over reverse: the gradient of the sum of the gradients, weighted by further
+        parameters."""
         main = vjp.main
         b = Builder(NameSupply(names_of(main)), self.facts, list(main.body))
         b.checks = False

@@ -1,4 +1,4 @@
-"""Checks of rules by finite differences, with no compiler: operations are built by hand and run
+"""Checks of rules by finite differences, without the compiler: operations are built by hand and run
 by the reference interpreter."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP = 1e-6
 
 
 def type_of(value: Any, name: str = "x", static: bool = False) -> Type:
-    """The type of an argument: symbolic dims `x.0`, or (`static`) its sizes."""
+    """The type of an argument, with symbolic dims `x.0`, or with constant dims (`static`)."""
     if isinstance(value, np.generic):
         known = Dim.of(name) if value.dtype == "int64" else None
         return Scalar(value.dtype.name, value=known)
@@ -65,7 +65,7 @@ class Trial:
 
 
 def run(build: Callable[..., Any], *args: Any, static: bool = False) -> Any:
-    """What `build(b, *operands)` computes."""
+    """The value of `build(b, *operands)`."""
     trial = Trial(*args, static=static)
     built = build(trial.b, *trial.syms)
     values = trial.run(*(built if isinstance(built, tuple) else (built,)))
@@ -105,7 +105,7 @@ def call(path: str, *args: Any, **keywords: Any) -> Any:
 def numeric_pushforward(
     f: Callable[..., Any], args: Sequence[Any], dots: Sequence[Any], h: float = STEP
 ) -> Any:
-    """The central difference of f along `dots` (None where an argument is held)."""
+    """The central difference of f along `dots` (None for a constant argument)."""
 
     def shifted(t: float) -> Any:
         moved = [
@@ -179,7 +179,7 @@ def check_derivatives(
 def pull(
     trial: Trial, op: str, g: Any, out: Sym, wanted: Sequence[int], attrs: dict[str, Any]
 ) -> dict[int, Sym]:
-    """Contributions as the reverse pass would add them: accumulated parts and un-broadcast."""
+    """The adjoints, with contributions accumulated and un-broadcast as in the reverse pass."""
     b = trial.b
     rule = RULES[op]
     assert rule.pullback is not None, op

@@ -1,6 +1,6 @@
 """Inputs for every rule: shapes that broadcast, every axis, empty arrays and 0-d ones.
 
-`SAMPLES` lists them by operation; `test_every_rule.py` fails for a rule that is missing."""
+`SAMPLES` lists them by operation; `test_every_rule.py` fails for a rule without samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def add(
     attrs: dict[str, Any] | None = None,
     **options: Any,
 ) -> None:
-    """`build` is the operation itself on all arguments, with `attrs`, unless it is given."""
+    """Add a sample.  By default `build` emits the operation itself on all arguments, with
+    `attrs`."""
     given = attrs or {}
 
     def emit(b: Any, *operands: Any) -> Any:
@@ -45,7 +46,7 @@ def number(low: float = 0.3, high: float = 0.9) -> np.float64:
 
 
 def call(path: str, *before: Any, **keywords: Any) -> Callable[..., Any]:
-    """A surface on all operands, as part of a sample."""
+    """Call a surface on all operands, as part of a sample."""
     return lambda b, *xs: SURFACES[path](b, *xs, *before, **keywords)
 
 
@@ -116,7 +117,7 @@ for _op, (_left, _right) in BINARY.items():
         single=_op != "float_power",
         note="python number",
     )
-# The step to the next number is below what differences can see.
+# The step to the next float is too small for differences.
 add("nextafter", uniform(0.3, 0.9, 3), uniform(1.0, 2.0, 3), expected=np.nextafter, order=1)
 for _n in (0, 1, 2, 3, -1, 0.5):
     add(
@@ -258,7 +259,7 @@ INDICES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], Any]] = [
 
 
 def _operand(b: Any, value: Any) -> Any:
-    """A static number, or an array of places made of numbers."""
+    """A static scalar, or an index array from a list."""
     if not isinstance(value, np.ndarray):
         return value
     return b.emit("pack", *map(int, value.ravel()), shape=value.shape, dtype="int64")

@@ -1,5 +1,5 @@
-"""Samples of lists, matrix functions and complex numbers: programs from floats to floats that
-hold the operation."""
+"""Samples of lists, matrix functions and complex numbers: programs with float arguments and results
+that contain the operation."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def regular(*shape: int) -> np.ndarray:
 
 
 def definite(b: Any, x: Any) -> Any:
-    """A positive definite matrix made of x."""
+    """A positive definite matrix computed from x."""
     product = x @ SURFACES["numpy.matrix_transpose"](b, x)
     return product + b.emit("eye", 3, 3, 0, dtype=x.dtype)
 
 
 def both(b: Any, x: Any) -> Any:
-    """A symmetric matrix made of x."""
+    """A symmetric matrix computed from x."""
     return x + SURFACES["numpy.matrix_transpose"](b, x)
 
 
@@ -156,7 +156,8 @@ add("qr_q", uniform(-1, 1, 4, 2), build=surface("numpy.linalg.qr", part=1), note
 _SPREAD = np.diag([1.0, 2.0, 3.5]) + 0.1 * uniform(-1, 1, 3, 3)
 add("eigh_values", _SPREAD,
     build=lambda b, x: SURFACES["numpy.linalg.eigvalsh"](b, both(b, x)))  # fmt: skip
-# Vectors are known up to their sign, which sin() in the judge would see: their squares are not.
+# Vectors are unique up to their sign, on which sin() in the judge depends; their squares are
+# unique.
 add("eigh_vectors", _SPREAD,
     build=lambda b, x: np.square(SURFACES["numpy.linalg.eigh"](b, both(b, x))[1]))  # fmt: skip
 add("svd_values", _SPREAD, build=surface("numpy.linalg.svd", compute_uv=False))

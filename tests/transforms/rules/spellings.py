@@ -1,4 +1,4 @@
-"""What users write, by kind: one line per spelling, an expression of the values below.
+"""Calls in user code, by kind: one expression per line, over the values below.
 
 A line may begin with statements that end in a semicolon."""
 
@@ -19,7 +19,7 @@ import scipy.stats
 from scipy import special
 
 """
-# Where other tests spell functions out.
+# Functions that other tests cover.
 ELSEWHERE = (
     "numpy.linalg.",
     "scipy.linalg.",
@@ -30,7 +30,7 @@ ELSEWHERE = (
     "cmath.",
     "builtins.complex",
     "numpy.complex",
-    "numpy.row_stack",  # going from NumPy, and a name of vstack
+    "numpy.row_stack",  # deprecated in NumPy, an alias of vstack
 )
 
 _RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""docs/rules.md is what the rules say."""
+"""docs/rules.md is up to date with the rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Every function, method and spelling that users may write, as a program: its value and dtype are
-NumPy's, its gradient that of finite differences.  One that nobody spells out below fails here."""
+"""Every supported function and method, as a program: value and dtype against NumPy, gradient
+against finite differences.  A supported function without a line in `spellings.py` fails the
+test."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def arguments(line: str) -> list[str]:
 
 
 def text(k: int, line: str) -> str:
-    """A function of the names that the line reads; what comes before a semicolon is a statement."""
+    """The source of a function of the names that the line reads; the text before a semicolon is a
+    statement."""
     *statements, result = (part.strip() for part in line.split(";"))
     body = "".join(f"    {s}\n" for s in [*statements, f"return {result}"])
     return f"def spelling_{k}({', '.join(arguments(line))}):\n{body}\n\n"
@@ -66,7 +68,7 @@ def leaves(value: Any) -> list[Any]:
 
 
 def compiled(f: Any, values: dict[str, Any]) -> Any:
-    """The program in value form; integers that decide its structure are baked in."""
+    """The program in value form; integers that determine its structure are constants."""
     static: frozenset[Any] = frozenset()
     while True:
         specs = {n: describe(v, (("arg", n),) in static) for n, v in values.items()}
@@ -85,7 +87,7 @@ def same(got: Any, want: Any, rtol: float) -> None:
 
 
 def check(f: Any, values: dict[str, Any]) -> bool:
-    """Whether a derivative flows through."""
+    """Check value and gradient; returns True if a derivative flows through the function."""
     want = f(**copies(values))
     spec = compiled(f, values)
     given = [values[p.path[0][1]] for p in spec.params]
@@ -152,7 +154,7 @@ def test_spellings(group: str) -> None:
 
 
 def check_claim(line: str, flows: bool) -> None:
-    """What docs/rules.md says about a function that is called alone."""
+    """Check the claim of docs/rules.md about a function that is called alone."""
     node = ast.parse(line.split(";")[-1].strip()).body[0]
     call = node.value if isinstance(node, ast.Expr) and ";" not in line else None
     if not isinstance(call, ast.Call) or any(isinstance(a, ast.Compare) for a in call.args):
@@ -171,7 +173,8 @@ MODULES = {"np": "numpy", "math": "math", "special": "scipy.special", "scipy": "
 
 
 def mentioned(line: str) -> set[str]:
-    """The paths of what a line calls: `numpy.sum`, `numpy.ndarray.sum`, `builtins.abs`."""
+    """The paths of the functions that a line calls: `numpy.sum`, `numpy.ndarray.sum`,
+    `builtins.abs`."""
     found = set()
     for node in ast.walk(ast.parse(line)):
         if isinstance(node, ast.Name):
@@ -189,7 +192,7 @@ def mentioned(line: str) -> set[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether this version of NumPy has it."""
+    """True if this version of NumPy has the function."""
     parts = path.split(".")
     return parts[0] != "numpy" or bool(functools.reduce(_attribute, parts[1:], np))
 

@@ -1,6 +1,6 @@
 """Every registered rule, on every sample: value, reverse, forward and second order.
 
-A rule without samples fails here, so that a rule without a test cannot exist."""
+A rule without samples fails the test, so every rule is tested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import samples_structures  # noqa: F401  (adds its samples)
 from .judge import check
 from .samples import SAMPLES
 
-# Not operations on values: they stand for saved values and for what is never read.
+# Not operations on values: placeholders for saved and for undefined values.
 ELSEWHERE = {
     "restore": "tests/transforms/checkpoint/test_plan_tape.py",
     "undef": "tests/transforms/diagnostics/test_interpreter.py",
@@ -40,7 +40,7 @@ def test_rule(name: str) -> None:
 @pytest.mark.parametrize("part", ["pullback", "pushforward"])
 @pytest.mark.parametrize("name", ["tanh", "mean", "index", "matmul"])
 def test_a_wrong_rule_is_found(name: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One percent off, in one mode."""
+    """The judge detects a rule that is wrong by one percent in one mode."""
     right = getattr(RULES[name], part)
 
     def wrong(b: Any, *rest: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Agreement with JAX: samples are run a second time with JAX's operations in place of ours, and
-JAX differentiates them.  Where the two disagree, at kinks, is listed here and in docs/kinks.md."""
+"""Agreement with JAX: samples are also run with JAX's operations in place of those of s2s, and JAX
+differentiates them. Differences at kinks are listed here and in docs/kinks.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .samples import SAMPLES
 
 jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
-jax.config.update("jax_disable_most_optimizations", True)  # each program is compiled to run once
+jax.config.update("jax_disable_most_optimizations", True)  # each compiled program runs only once
 jnp, special = jax.numpy, jax.scipy.special
 
 
@@ -47,7 +47,7 @@ def _part(function: Callable[..., Any], k: int) -> Callable[..., Any]:
     return lambda x, **attrs: function(x)[k]
 
 
-# What is called otherwise in JAX, or takes its arguments in another way.
+# Operations with another name or other parameters in JAX.
 THEIRS: dict[str, Callable[..., Any]] = {
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
     "expit": special.expit, "lgamma": special.gammaln, "gamma": special.gamma,
@@ -84,7 +84,7 @@ THEIRS: dict[str, Callable[..., Any]] = {
     ),
     "rfft": jnp.fft.rfft, "irfft": lambda x, n, axis, norm: jnp.fft.irfft(x, int(n), axis, norm),
 }  # fmt: skip
-# Not in JAX, or of no derivative there.
+# Operations that JAX lacks, or does not differentiate.
 OURS_ALONE = set(
     """erfcx erfcinv jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape
     field restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact
@@ -108,14 +108,15 @@ def run(function: Function, args: Any) -> Any:
         return x.value if isinstance(x, Const) else values[x.name]
 
     for stmt in function.body:
-        if isinstance(stmt, Assign):  # the rest are checks
+        if isinstance(stmt, Assign):  # other statements are checks
             operation = theirs(stmt.op.name)
             values[stmt.target.name] = operation(*map(read, stmt.op.args), **stmt.op.attrs)
     return read(function.results[0])
 
 
 def few(name: str) -> list[Sample]:
-    """One sample of an operation, or some of different kinds where it takes axes and places."""
+    """One sample of an operation, or several of different kinds if it has axis or index
+    attributes."""
     full = [s for s in SAMPLES[name] if all(np.size(a) for a in s.args) and s.args]
     several = RULES[name].kind in ("reduce", "scan", "index", "update", "view")
     return full[:: max(1, len(full) // 3)] if several else full[:1]
@@ -144,8 +145,8 @@ def test_gradients_agree(name: str) -> None:
 
 # ---------------------------------------------------------------- kinks
 
-# Operation, operands, our partials, JAX's: every place where the conventions differ, and those
-# next to them where they agree.
+# Operation, operands, partials of s2s, partials of JAX: all points where the conventions differ,
+# and neighbouring points where they agree.
 KINKS: list[tuple[str, tuple[float, ...], tuple[float, ...], tuple[float, ...]]] = [
     ("absolute", (0.0,), (0.0,), (1.0,)),
     ("fabs", (0.0,), (0.0,), (1.0,)),

@@ -1,5 +1,5 @@
-"""The reverse of the reverse of every rule against differences of the first reverse: rules are
-made of operations that have rules."""
+"""Reverse over reverse of every rule, against differences of the gradient: rules consist of
+operations that have rules."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REDUCTIONS = ["sum", "mean", "prod", "var", "std", "max"]
 
 
 def check_second_order(build, *args, h=1e-6, rtol=1e-5, atol=1e-6):
-    """`build` makes a scalar of the arguments; the gradient in direction w is differentiated
-    once more."""
+    """`build` computes a scalar from the arguments; the gradient in direction w is differentiated
+    again."""
     rng = np.random.default_rng(5)
     trial = Trial(*args)
     out = build(trial.b, *trial.syms)
@@ -33,7 +33,7 @@ def check_second_order(build, *args, h=1e-6, rtol=1e-5, atol=1e-6):
         (_, *bars), _ = evaluate(first.main, *values, np.float64(1.0))
         return sum(np.sum(np.asarray(g) * w) for g, w in zip(bars, weights, strict=True))
 
-    # One scalar of the gradients, so that it can be differentiated again.
+    # Reduce the gradients to a scalar, so that it can be differentiated again.
     b = Trial().b
     b.names.taken |= {v.name for v in first.main.params}
     b.names.taken |= set(names_of(first.main))
@@ -82,7 +82,8 @@ def test_reductions(name, axis):
 
 
 def test_prod_with_a_zero():
-    """The second derivative by two factors is the product of the rest, zero or not."""
+    """The second derivative with respect to two factors is the product of the others, also if one
+    is zero."""
     x = np.array([0.0, 2.0, 3.0])
     check_second_order(lambda b, x: b.emit("prod", x, axis=None, keepdims=False), x)
 

@@ -1,4 +1,5 @@
-"""Special functions are SciPy's, to some 14 digits, at poles and the ends of their range too."""
+"""Special functions agree with SciPy to some 14 digits, also at poles and at the bounds of their
+range."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ CASES = [
 
 
 def compare(got: list[float], want: np.ndarray) -> None:
-    """Digits where a function is not small; near its zeros what differs is small."""
+    """Compare relative errors where the function is not small, absolute errors near its zeros."""
     np.testing.assert_allclose(got, want, rtol=3e-13, atol=3e-15)
 
 
@@ -95,7 +96,7 @@ def test_bessel_functions_of_tiny_and_large_numbers():
 
 
 def test_they_are_compiled():
-    """Numba translates the same code."""
+    """Numba compiles the same code."""
     import numba
 
     import s2s.kernels_numba.scalar  # noqa: F401  (tells Numba about them)

@@ -1,4 +1,4 @@
-"""The adjoint of an increment leaves what it increments alone."""
+"""The adjoint of an increment does not change the adjoint of the incremented element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only one arm of an `if` reads is computed in that arm."""
+"""A value that only one arm of an `if` reads is computed in that arm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.transforms.programs import F8, Program, program, run, vector
 
 
 def build(f: Any, **params: Type) -> tuple[Module, str]:
-    """A program none of whose statements is the user's, and its text after the pass."""
+    """A program of adjoint code only, and its text after the pass."""
 
     def built(p: Program, *args: Any) -> Any:
         p.line = lambda: None  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""What two derivatives of one function compute alike is computed once."""
+"""Common subexpressions of two derivatives of one function are computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The derivative of a power from the power itself."""
+"""The derivative of a power is computed from the power itself."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_other_exponents_are_left_alone(n: float) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("backend", ["loops", "python", "numba"])
 def test_special_values(dtype: Any, backend: str) -> None:
-    """As the power itself has them."""
+    """Special values are those of the power."""
 
     def f(x: Any, y: Any) -> Any:
         return np.sum(y * x**-1.5)

@@ -1,4 +1,4 @@
-"""Before and after: what simplify does to a program, as text."""
+"""`simplify`: programs as text, before and after."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_users_statements_are_dropped_whole() -> None:
         np.sin(np.cos(x))
         p.line()
         y = np.exp(x)
-        np.log(x)  # part of a statement that is needed
+        np.log(x)  # part of a live statement
         return y
 
     text = body(simplify(program(X, build)))
@@ -251,7 +251,7 @@ def test_users_statements_are_dropped_whole() -> None:
 
 
 def test_shape_is_asked_of_a_named_value() -> None:
-    """Else the user's statement would be taken apart for the sake of a shape."""
+    """Otherwise the user's statement would be split because of a shape query."""
 
     def build(p: Program, v: Any, x: Any) -> Any:
         y = p.sum(v * x)

@@ -42,7 +42,7 @@ def min_parallel_work(body: list[L.Stmt]) -> int:
 def decide_parallel(
     amounts: Iterable[WorkPolynomial], facts: Facts, bound: int = MIN_PARALLEL_WORK
 ) -> tuple[bool, list[Guard]]:
-    """Whether the work of one of the loops reaches `bound` for the sizes of the call in `facts`.
+    """True if the work of one of the loops reaches `bound` for the sizes of the call in `facts`.
 
     Also returns the guards on sizes under which the decision is the same.
     """

@@ -121,7 +121,7 @@ def _other_order(accesses: Iterable[Access], rank: int, poll: LayoutVotes) -> Or
 def _is_summed(
     use: Uses, order: Order, sizes: tuple[L.Expr, ...], is_given: bool, poll: LayoutVotes
 ) -> bool | None:
-    """Whether the duplicate is to be `summed`; None if a duplicate is not profitable.
+    """True if the duplicate is to be `summed`; None if a duplicate is not profitable.
 
     `is_given`: the buffer is an input parameter, whose duplicate must be filled in full.
     """

@@ -115,7 +115,7 @@ register(
             "list_append", _dot(b, dots[0], args[0]), _element_dot(b, dots[1], args[1])
         ),
         differentiable=(0, 1),
-        doc="with one more element",
+        doc="the list with one element appended",
     )
 )
 register(
@@ -128,7 +128,7 @@ register(
         pullback=_pullback_drop,
         pushforward=lambda b, dots, out, args, attrs: b.emit("list_drop", dots[0]),
         differentiable=(0,),
-        doc="without the last element",
+        doc="the list without its last element",
     )
 )
 
@@ -181,7 +181,7 @@ register(
             "list_set", _dot(b, dots[0], args[0]), args[1], _element_dot(b, dots[2], args[2])
         ),
         differentiable=(0, 2),
-        doc="with another element at i",
+        doc="the list with element i replaced",
     )
 )
 register(
@@ -205,7 +205,7 @@ register(
         evaluate=len,
         text=lambda args, attrs, types: (f"len({args[0][0]})", ATOM),
         differentiable=(),
-        doc="how many elements there are",
+        doc="the number of elements",
     )
 )
 register(
@@ -216,7 +216,7 @@ register(
         evaluate=lambda items: [np.zeros_like(v)[()] for v in items],
         text=lambda args, attrs, types: (f"[np.zeros_like(v) for v in {args[0][0]}]", ATOM),
         differentiable=(),
-        doc="as many elements, all zero",
+        doc="a list of as many zero elements",
     )
 )
 

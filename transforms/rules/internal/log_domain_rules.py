@@ -91,7 +91,7 @@ def _ratio_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, att
 
 
 def exp_ratio_as():
-    """as exp_as, where v may be no number: the product with it is strong"""
+    """as exp_as, for a v that may be NaN: products with it are strong"""
 
 
 _register(exp_ratio_as, (1,), _batch, True, _ratio_pullback, _ratio_pushforward)
@@ -105,7 +105,7 @@ def log_as(v, ln):
 
 @_declare((1,))
 def log_ratio_as(v, ln):
-    """v, which is ln up to a constant; no number where v is none"""
+    """v, which is ln up to a constant; its derivative is NaN where v is NaN"""
     return 0, np.where(np.isnan(v), v, 1.0)
 
 
@@ -267,7 +267,7 @@ def _weighed_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, a
 
 
 def weighed_share():
-    """v, which is g times what part of a sum d, the exponential of a logarithm, each of p is"""
+    """v, which is g * p / d: the shares of the elements of p in their sum d, times g"""
 
 
 _register(

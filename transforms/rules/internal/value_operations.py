@@ -38,7 +38,7 @@ register(
         pullback=lambda b, g, out, args, attrs, wanted: {0: g},
         pushforward=lambda b, dots, out, args, attrs: dots[0],
         differentiable=(0,),
-        doc="a fresh array with the same elements",
+        doc="a new array with the same elements",
     )
 )
 
@@ -131,7 +131,7 @@ register(
         lambda b, types, attrs, operands: attrs["slot"].type,
         text=lambda args, attrs, types: (f"restore({attrs['slot'].name})", ATOM),
         differentiable=(),
-        doc="what the paired Save remembered; differentiated together with it",
+        doc="the value that the paired Save stored; differentiated together with it",
     )
 )
 
@@ -157,7 +157,7 @@ register(
         evaluate=_evaluate_undef,
         text=_undef_text,
         differentiable=(),
-        doc="a value that is never really read",
+        doc="an undefined value, which no execution reads",
     )
 )
 
@@ -172,6 +172,6 @@ register(
         evaluate=lambda x: x,
         text=lambda args, attrs, types: args[0],
         differentiable=(),
-        doc="a number of the program text that the user gave a name",
+        doc="a literal that the user's program binds to a name",
     )
 )

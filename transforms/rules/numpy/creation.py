@@ -69,7 +69,7 @@ def _declare_filled(name: str) -> None:
         infer,
         lambda *sizes, dtype: function(tuple(int(s) for s in sizes), dtype),
         text,
-        f"an array of {name}",
+        "an uninitialised array" if name == "empty" else f"an array of {name}",
     )
 
     def infer_like(
@@ -94,7 +94,7 @@ def _declare_filled(name: str) -> None:
             like(x, dtype=dtype)[()] if np.ndim(x) == 0 else like(x, dtype=dtype, order="C")
         ),
         text_like,
-        f"an array of {name} in the shape of x; a scalar if x is one",
+        f"`{name}` in the shape of x; a scalar if x is one",
     )
 
 

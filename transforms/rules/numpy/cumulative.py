@@ -56,7 +56,7 @@ register(
         pullback=_pullback,
         pushforward=_pushforward,
         differentiable=(0,),
-        doc="the sum of all elements up to this one; `axis` is a non-negative int",
+        doc="inclusive prefix sums; `axis` is a non-negative int",
     )
 )
 

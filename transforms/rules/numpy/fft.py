@@ -157,15 +157,15 @@ _declare(
 )  # fmt: skip
 _declare(
     "rfft", _infer_rfft, lambda x, axis, norm: np.fft.rfft(x, axis=axis, norm=norm),
-    _text("rfft"), _pull_rfft, "the transform of real numbers, without mirrored frequencies",
+    _text("rfft"), _pull_rfft, "the transform of real numbers, without redundant frequencies",
 )  # fmt: skip
 _declare(
     "irfft", _infer_irfft, lambda y, n, axis, norm: np.fft.irfft(y, n, axis, norm),
-    _text("irfft"), _pull_irfft, "n real numbers from their transform",
+    _text("irfft"), _pull_irfft, "n real numbers: the inverse of rfft",
 )  # fmt: skip
 _declare(
     "resize", _infer_resize, resize_axis, _resize_text, _pull_resize,
-    "cut or padded with zeros to a size along an axis",
+    "truncated or padded with zeros to a size along an axis",
 )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ register(
         pushforward=lambda b, dots, out, args, attrs: b.emit(
             "concatenate", *_tangents(b, dots, args), **attrs
         ),
-        doc="arrays one after another along an axis",
+        doc="arrays joined along an existing axis",
     )
 )
 
@@ -148,7 +148,7 @@ register(
         pushforward=lambda b, dots, out, args, attrs: b.emit(
             "stack", *_tangents(b, dots, args), **attrs
         ),
-        doc="arrays side by side along a new axis",
+        doc="arrays joined along a new axis",
     )
 )
 

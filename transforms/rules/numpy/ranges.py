@@ -76,7 +76,7 @@ register_create(
     pullback=_arange_pullback,
     pushforward=_arange_pushforward,
     differentiable=(0, 2),
-    kinks="the number of elements is taken as given",
+    kinks="the number of elements is held constant",
 )
 
 

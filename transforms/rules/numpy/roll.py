@@ -43,7 +43,7 @@ register(
             "roll", m.args[0], shift=m.attrs["shift"], axis=m.attrs["axis"] + 1
         ),
         differentiable=(0,),
-        doc="elements moved by `shift`, a known number of places, along `axis`, round its end",
+        doc="a cyclic shift by the constant `shift` along `axis`",
     )
 )
 

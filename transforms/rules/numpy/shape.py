@@ -120,7 +120,7 @@ register(
         pullback=lambda b, g, out, args, attrs, wanted: {0: g},
         pushforward=linear_pushforward("broadcast_to"),
         differentiable=(0,),
-        doc="x repeated along new and along single axes",
+        doc="x broadcast to a shape",
     )
 )
 

@@ -1,6 +1,7 @@
 """Surfaces of Python's builtins and of `math`, in terms of operations.
 
-`builtins.py` is the only file: conversions (`float`, `int`, `numpy.float64`, `astype`), arithmetic
+Start with `builtins.py`, the only file: conversions (`float`, `int`, `numpy.float64`, `astype`),
+arithmetic
 (`abs`, `pow`, `divmod`, `round`), `max`, `min` and `sum`, functions of `math` that are not plain
 ufuncs, and functions that are evaluated at compile time (`numpy.result_type`).
 

@@ -64,7 +64,7 @@ declare_matrix_op(
     pullback=_pullback,
     pushforward=_pushforward,
     stacks=False,
-    doc="the factors of a with its rows exchanged: l, whose diagonal is 1, below u",
+    doc="the LU factors of a with exchanged rows: l, of unit diagonal, below u",
 )
 declare_matrix_op(
     "lu_pivots",
@@ -86,7 +86,7 @@ declare_matrix_op(
     differentiable=(),
     dtype="int64",
     stacks=False,
-    doc="where each row comes from when all exchanges are done",
+    doc="the source row of each row after all exchanges",
 )
 
 

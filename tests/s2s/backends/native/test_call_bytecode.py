@@ -1,4 +1,4 @@
-"""Calls that run as plans: they fit when nothing has changed, and only then."""
+"""Calls by bytecode (plans): they apply if and only if nothing has changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The calls that are left to Python."""
+    """The arguments of calls that reach `Function._in_python`: those that no plan has answered."""
     calls: list[Any] = []
     general = functions.Function._in_python
 
@@ -51,7 +51,7 @@ def python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def settled(f: Any, *args: Any) -> Any:
-    """The result of a call when the calls before were alike, by its plan."""
+    """The result of a call by its plan, after several equal calls."""
     for _ in range(3):
         f(*args)
     assert f._plan is not None
@@ -272,7 +272,7 @@ def test_objects_that_are_called_and_change_class(python: list[Any]) -> None:
     assert settled(f, 3.0) == 6.0
     del python[:]
     assert f(3.0) == 6.0 and not python
-    object.__setattr__(thing, "__class__", Again)  # which is not announced
+    object.__setattr__(thing, "__class__", Again)  # the change counter does not count this
     assert settled(f, 3.0) == 60.0
     Once.scale = property(lambda self: self.factor + 1.0)  # type: ignore[assignment, method-assign]
     assert settled(f, 3.0) == 90.0
@@ -399,7 +399,7 @@ def test_steps_beside_a_tape_that_is_alive(python: list[Any]) -> None:
 
 
 def test_steps_that_are_recalled(tmp_path: Any) -> None:
-    """What another process compiled has other strings in it, which are the same."""
+    """Strings loaded from disk are equal but not identical to those of this process."""
     program = """
         import numpy as np, s2s
         from s2s.api import functions
@@ -521,7 +521,7 @@ def test_methods_and_copies() -> None:
 
 
 def test_defaults_and_keywords(python: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are put in order, and then are a call like any other."""
+    """Arguments are bound in order; then the call is like any other."""
 
     def scaled(x: Any, y: Any = 2.0, *, z: Any = 1.0) -> Any:
         return np.sum(x * x) * y * z
@@ -545,7 +545,7 @@ def test_defaults_and_keywords(python: list[Any], monkeypatch: pytest.MonkeyPatc
 
 
 def test_arguments_that_are_gathered() -> None:
-    """A tuple in place of the arguments that make one up is another call."""
+    """A tuple in place of the separate arguments is another call."""
 
     def total(*xs: Any, **named: Any) -> Any:
         return sum(np.sum(x) for x in xs) + sum(named.values())

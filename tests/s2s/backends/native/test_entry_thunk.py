@@ -1,4 +1,4 @@
-"""Entry points of kernels: what they take, make and keep alive."""
+"""Entry thunks of kernels: accepted arguments, results, and ownership of memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compiled(function: Any) -> Any:
 
 
 def twice(f: Any, *args: Any) -> Any:
-    """By way of the kernel, and by the call that is then written out."""
+    """Call twice: by the general path, and by the call stub."""
     first = f(*args)
     second = f(*args)
     for a, b in zip(first, second, strict=True):
@@ -121,7 +121,7 @@ KERNEL = "import numpy as np\nfrom s2s import kernels as rt\n\n\n"
 
 
 def entry_point(text: str, *args: Any, results: Any) -> Any:
-    """The entry point of lowered text."""
+    """The entry point of lowered source."""
     specs: Any = tuple(describe(a) for a in args)
     made = object_code.build(KERNEL + text, "k", (), Signature(specs, results, (), ()))
     assert made is not None
@@ -323,7 +323,8 @@ def test_a_second_process_needs_neither_numba_nor_the_compiler(tmp_path: Path) -
 @pytest.mark.parametrize("swap_a", [False, True])
 @pytest.mark.parametrize("swap_b", [False, True])
 def test_products_of_all_small_shapes(swap_a: bool, swap_b: bool) -> None:
-    """Of columns, of single numbers, and beyond what plain loops do; c may hold NaN if unread."""
+    """Shapes include columns, 1 by 1 matrices and sizes above the limit of plain loops; `c` holds
+    NaN where it must not be read."""
     text = (
         f"def k(alpha, a, b, beta, c):\n    rt.gemm({swap_a}, {swap_b}, alpha, a, b, beta, c)\n"
         "    return (alpha,)\n"
@@ -346,7 +347,7 @@ def test_products_of_all_small_shapes(swap_a: bool, swap_b: bool) -> None:
 
 
 def test_a_factorisation_is_linked_without_a_word(capfd, monkeypatch, tmp_path):
-    """LAPACK's functions are Numba's, of which LLVM knows only by name."""
+    """Linking LAPACK's functions, which Numba registers with LLVM by name, prints no warning."""
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
 
     def volume(x):
@@ -379,7 +380,7 @@ def test_sizes_that_are_derived_are_compared_by_the_entry_point(part: Any) -> No
 
 
 def test_sizes_of_arrays_that_objects_keep() -> None:
-    """Those are known only when they have been looked at."""
+    """These sizes are known only after the arrays have been unboxed."""
 
     class Kept(Announces):
         weights: Any
@@ -412,7 +413,7 @@ def test_numbers_made_by_the_entry_point_are_whole_objects() -> None:
 
 
 def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
-    """The interpreter's lock is kept by arithmetic on numbers only."""
+    """Only kernels of scalar arithmetic hold the GIL during the call."""
 
     def is_brief(function: Any, *args: Any) -> bool:
         seen = []

@@ -1,4 +1,5 @@
-"""Elementary functions within 2 units in the last place, and NumPy's at special values."""
+"""Elementary functions: errors within 2 units in the last place, and NumPy's results at special
+values."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def points(name: str, dtype: Any) -> Any:
         parts = [rng.uniform(-1, 1, 400), 1 - np.exp(rng.uniform(-30, 0, 100)), *parts[:3]]
     elif name.endswith("h") or name.startswith("exp"):
         parts.append(rng.uniform(-largest, largest, 200))
-        # results that have no leading one, and the ends of the range
+        # subnormal results, and the bounds of the range
         parts.append(rng.uniform(-1.07 * largest, -largest, 100))
     elif name in ("erf", "erfc"):
         parts.append(rng.uniform(-6, 28 if dtype is np.float64 else 10.5, 300))
@@ -109,7 +110,7 @@ def pairs(name: str, dtype: Any) -> tuple[Any, Any]:
 
 
 def errors(name: str, arguments: tuple[Any, ...], y: Any) -> Any:
-    """In units in the last place of the exact value."""
+    """Errors in units in the last place of the exact value."""
     out = []
     form = np.finfo(y.dtype)
     with mpmath.workprec(140):
@@ -133,7 +134,8 @@ def test_error(name: str, dtype: Any) -> None:
 
 
 def assert_same(got: Any, want: Any, units: float = 0.0) -> None:
-    """Up to rounding; signs, whole numbers and what is not finite are the very same."""
+    """Assert equality up to rounding; signs, integral values and non-finite values must be equal
+    exactly."""
     eps = np.finfo(want.dtype).eps
     np.testing.assert_allclose(got, want, rtol=4 * eps, atol=units * eps)
     definite = ~np.isnan(want)
@@ -172,7 +174,7 @@ def test_special_pairs(name: str, dtype: Any) -> None:
     with np.errstate(all="ignore"):
         want = getattr(np, name)(x, y)
     got = s2s.function(function, backend="numba")(x, y)
-    assert_same(got, want, units=4 if name.startswith("log") else 0)  # their sums may cancel
+    assert_same(got, want, units=4 if name.startswith("log") else 0)  # sums may cancel
 
 
 @FLOATS
@@ -188,7 +190,7 @@ def test_cubes(dtype: Any) -> None:
 
 
 def test_near_multiples_of_a_quarter_turn() -> None:
-    """Arguments for which sine and cosine are smallest, after Muller's Elementary Functions."""
+    """Arguments nearest to multiples of pi / 2, from Muller's Elementary Functions."""
     x = np.array([6381956970095103.0 * 2.0**797, 16367173.0 * 2.0**72, 2.0**45 + 0.5, 2.0**1023])
     for name in ("sin", "cos", "tan"):
         assert np.max(errors(name, (x,), compiled(name)(x))) < 2.0
@@ -225,7 +227,7 @@ def test_several_elements_at_once() -> None:
 
 @X86
 def test_several_large_arguments_at_once() -> None:
-    """The reduction of large arguments is called for whole vectors, not for each element."""
+    """The vector variant of the reduction of large arguments is called, not the scalar one."""
 
     def loss(x: Any) -> Any:
         return np.sum(np.sin(x) * np.cos(x))
@@ -236,7 +238,7 @@ def test_several_large_arguments_at_once() -> None:
 
 @X86
 def test_as_many_elements_as_vectors_hold() -> None:
-    """Though the sum is a float64."""
+    """Vectors are full although the sum is a float64."""
     f = s2s.grad(lambda x: np.sum(np.exp(x) * x), backend="numba")
     text = assembly(f, np.ones(4, np.float32))
     assert "ymm" not in text or re.search(r"(mul|fmadd\d+)ps\s.*ymm", text)

@@ -1,4 +1,4 @@
-"""Where the coefficients of elementary functions come from: interpolation in Chebyshev's nodes."""
+"""The coefficients of elementary functions: interpolation at Chebyshev nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def exact(number: Any) -> Any:
 
 
 def odd(function: Callable[[Any], Any], start: int = 1, *terms: Any) -> Callable[[Any], Any]:
-    """What is left of a function after its first terms, over the next power, in the square."""
+    """The remainder of an odd function after its first terms, divided by the next power, as a
+    function of the square."""
 
     def of(z: Any) -> Any:
         x = mpmath.sqrt(z)
@@ -69,7 +70,7 @@ def test_coefficients(name: str) -> None:
 
 
 def test_logarithm_of_the_error_function() -> None:
-    """Its error counts less the smaller the result is: fitted with weights, by Lawson's method."""
+    """A weighted fit by Lawson's method, because errors matter less for small results."""
     for bits, last in ((64, 5.95), (32, 3.95)):
         c = erf.LOG_ERFC[bits]
         with mpmath.workprec(200):

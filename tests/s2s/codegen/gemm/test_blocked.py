@@ -1,4 +1,4 @@
-"""Products of matrices by tiles: every transposition, every remainder, every width of vectors."""
+"""Blocked matrix products: all transpositions, remainders and vector widths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FACTORS = [(1.0, 0.0), (1.0, 1.0), (-0.5, 2.0), (1.5, 0.0), (-0.7, 1.0)]
 
 @functools.cache
 def compiled(dtype: str, vector_bytes: int) -> Any:
-    """The function, and what keeps it alive."""
+    """The compiled function, and the objects that own its code."""
     machine = object_file.find(None, None).machine
     module = ir.Module()
     module.triple = llvm.get_process_triple()
@@ -44,12 +44,12 @@ def compiled(dtype: str, vector_bytes: int) -> Any:
 def product(
     dtype: str, width: int, swaps: tuple[bool, bool], alpha: float, beta: float, size: Any
 ) -> tuple[Any, Any]:
-    """What the function makes of some matrices, and what it should."""
+    """The result of the function for some matrices, and the expected result."""
     m, n, k = size
     rng = np.random.default_rng(m + n + k)
     a, b, c = (rng.normal(size=s).astype(dtype) for s in ((m, k), (k, n), (m, n)))
     if beta == 0:
-        c[...] = np.nan  # which must not be read
+        c[...] = np.nan  # must not be read
     expected = alpha * (a.astype(np.float64) @ b) + (beta * c if beta else 0.0)
     a, b = (np.ascontiguousarray(x.T) if s else x for x, s in zip((a, b), swaps))
     function, _ = compiled(dtype, width)

@@ -1,4 +1,4 @@
-"""Products of matrices whose elements lie anywhere: every remainder, every width of vectors."""
+"""Indexed matrix products: all remainders and vector widths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = [
 
 @functools.cache
 def compiled(dtype: str, vector_bytes: int) -> Any:
-    """The function, and what keeps it alive."""
+    """The compiled function, and the objects that own its code."""
     machine = object_file.find(None, None).machine
     module = ir.Module()
     module.triple = llvm.get_process_triple()
@@ -41,12 +41,12 @@ def compiled(dtype: str, vector_bytes: int) -> Any:
 
 
 def product(dtype: str, width: int, add: bool, size: Any) -> tuple[Any, Any]:
-    """What the function makes of some matrices, and what it should."""
+    """The result of the function for some matrices, and the expected result."""
     m, n, k = size
     rng = np.random.default_rng(m + n + k)
     a = rng.normal(size=400).astype(dtype)
     rows, columns = (rng.integers(0, 200, size) for size in (m, k))
-    # What lies around the results must stay, and what lies around `b` must not be read.
+    # The memory around the results must not change, and that around `b` must not be read.
     b = rng.normal(size=(k, n)).astype(dtype)
     around = np.full(m * n + 64, 7.0, dtype)
     c = around[32 : 32 + m * n].reshape(m, n)

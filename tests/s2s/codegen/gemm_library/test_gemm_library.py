@@ -1,4 +1,5 @@
-"""Each way to multiply is compiled when a product goes it, and plain loops do without any."""
+"""Each variant of the matrix product is compiled on first use; if that fails, plain loops are
+used."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def called(name: str) -> Any:
 
 @pytest.fixture
 def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Nothing is compiled yet."""
+    """Discard all compiled variants."""
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
     gemm_library._library.kept.clear()
     yield
@@ -41,7 +42,7 @@ def check(gemm: Any, m: int, n: int, k: int, beta: float) -> None:
             a, b, c = (rng.normal(size=s) for s in ((m, k), (k, n), (m, n)))
             expected = -0.5 * a @ b + (beta * c if beta else 0.0)
             if not beta:
-                c[...] = np.nan  # which must not be read
+                c[...] = np.nan  # must not be read
             a, b = (np.ascontiguousarray(x.T) if s else x for x, s in ((a, swap_a), (b, swap_b)))
             gemm(swap_a, swap_b, -0.5, a.ctypes.data, b.ctypes.data, beta, c.ctypes.data, m, n, k)
             np.testing.assert_allclose(c, expected, rtol=1e-11, atol=1e-11)

@@ -1,4 +1,4 @@
-"""Products of matrices of which one is a vector, or none is large: every transposition."""
+"""Matrix products with a vector, or of small matrices only: all transpositions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_equals_numpy(dtype, swaps, size) -> None:
     for alpha, beta in ((1.0, 0.0), (1.0, 1.0), (-0.5, 2.0)):
         a, b, c = (rng.normal(size=s).astype(dtype) for s in ((m, k), (k, n), (m, n)))
         if beta == 0:
-            c[...] = np.nan  # which must not be read
+            c[...] = np.nan  # must not be read
         expected = alpha * (a.astype(np.float64) @ b) + (beta * c if beta else 0.0)
         a, b = (np.ascontiguousarray(x.T) if s else x for x, s in zip((a, b), swaps))
         gemm(*swaps, alpha, a.ctypes.data, b.ctypes.data, beta, c.ctypes.data, m, n, k)

@@ -1,4 +1,4 @@
-"""Tables of arrays: what they hold, what they refuse, and what they keep alive."""
+"""Array tables: contents, rejected arrays, and ownership."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from s2s.transforms.frontend.pytree import describe
 
 
 class Watched(np.ndarray):
-    """An array that can be referred to weakly."""
+    """An array class that supports weak references."""
 
 
 def test_words_are_addresses_sizes_and_strides() -> None:

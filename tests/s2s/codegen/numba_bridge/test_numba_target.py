@@ -1,4 +1,4 @@
-"""The target that kernels are compiled for, and the list of what is used of `numba.core`."""
+"""The Numba target of kernels, and the list of uses of `numba.core`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PUBLIC = {"types", "cgutils", "errors", "typing.templates", "imputils", "extendi
 
 
 def imported(file: Path) -> set[str]:
-    """What a file imports from `numba.core`, as `module.name` below it."""
+    """The imports of a file from `numba.core`, as `module.name` relative to it."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("numba.core"):
@@ -31,7 +31,7 @@ def imported(file: Path) -> set[str]:
 
 
 def test_internals_of_numba_are_listed() -> None:
-    """The docstring names each, beside the file that uses it, and nothing else."""
+    """The docstring lists exactly the uses, with their files."""
     listed = set()
     entries = (numba_target.__doc__ or "").split("\n- ")[1:]
     for entry in entries:

@@ -1,4 +1,4 @@
-"""A part that is not written because another is like it: it is what would have been written."""
+"""A part that is replaced by an equal one equals the part that would have been emitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that are cut into parts do what whole ones do."""
+"""Kernels that are split into parts compute the same results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from s2s.transforms.ir.errors import S2SError
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    """Everything is long, and much."""
+    """Lower the thresholds, so that all kernels are split."""
     monkeypatch.setattr(split_function, "LONG", 3)
     monkeypatch.setattr(split_function, "PART", 2)
     monkeypatch.setattr(split_function, "MANY", 3)
@@ -21,7 +21,7 @@ def short(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
 
 
 def same(function, *args, transform=s2s.grad) -> None:
-    """On three back ends, twice: the second call is written out."""
+    """Compare three back ends, with two calls each; the second call takes the stub."""
     expected = transform(function, backend="python")(*args)
     for compiled in (transform(function, backend=b) for b in ("numba", "native")):
         for _ in range(2):
@@ -169,7 +169,7 @@ def test_sizes_and_kinds_are_looked_at_by_the_door() -> None:
         expected = s2s.grad(f, wrt=("x", "y", "z"), backend="python")(x, y, z)
         for a, b in zip(g(x, y, z), expected):
             np.testing.assert_allclose(a, b, rtol=1e-12)
-    # One row, which is spread over others: another relation of sizes.
+    # One row is broadcast: another relation of sizes.
     one = rng.normal(size=(1, 3))
     expected = s2s.grad(f, wrt=("x", "y", "z"), backend="python")(one, y, z)
     for a, b in zip(g(one, y, z), expected):
@@ -178,12 +178,12 @@ def test_sizes_and_kinds_are_looked_at_by_the_door() -> None:
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The text of the kernel that was compiled last."""
+    """The LLVM IR of the kernel that was compiled last."""
     found: dict[str, str] = {}
     parsed = llvm_passes.parse_module
 
     def note(text: str) -> object:
-        if "s2s.kernel" in text:  # not a product of matrices
+        if "s2s.kernel" in text:  # not a matrix product
             found["kernel"] = text
         return parsed(text)
 

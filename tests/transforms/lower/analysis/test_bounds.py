@@ -1,4 +1,4 @@
-"""Which of two ends is the larger is known, or asked."""
+"""The maximum of two bounds is folded if it is known, and computed at run time otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much there is to do, as a condition on the sizes of a call."""
+"""The work of a program as a condition on the sizes of a call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from s2s.transforms.lower.loop_ir import nodes as L
 
 F = "float64"
 x0, x1 = L.Size("x", 0), L.Size("x", 1)
-PUT = L.Store("y", (L.Name("i"),), L.Lit(1.0, F))  # does 1
+PUT = L.Store("y", (L.Name("i"),), L.Lit(1.0, F))  # one unit of work
 
 
 def loop(stop: L.Expr, *body: L.Stmt, var: str = "i", start: L.Expr = L.ZERO) -> L.Loop:

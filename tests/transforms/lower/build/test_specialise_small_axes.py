@@ -1,4 +1,4 @@
-"""Short axes whose elements a program names have sizes that are known; others have not."""
+"""Short axes that the program indexes by constants get constant sizes; others do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every round checks is checked before the loop, and only where nobody can tell."""
+"""Checks of every iteration are hoisted before the loop, only where that is not observable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices that cannot lie outside are not checked; all others are."""
+"""Index checks are removed if and only if the index is proven in range."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fails(cond):
 
 
 def read(index: L.Expr, size: L.Expr = N):
-    """Reads an element as the program would."""
+    """Statements that read an element with wraparound and bounds check."""
     wrapped = L.Select(L.compare("<", T, L.ZERO), L.Bin("+", T, size, INT), T, INT)
     outside = L.logical_or(L.compare("<", AT, L.ZERO), L.compare(">=", AT, size))
     element = L.Bin("+", S, L.Load("x", (AT,), F), F)
@@ -165,7 +165,7 @@ def test_unknown(body):
 
 
 def subsets(x):
-    """A sum over chains of subsets, in a table of all."""
+    """A sum over chains of subsets, in a table of all subsets."""
     n = x.shape[0]
     table = np.zeros(2**n)
     table[0] = 1.0

@@ -1,4 +1,4 @@
-"""What has been asked is not asked again."""
+"""A check that an earlier check implies is removed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_loops_that_do_not_ask_in_every_round():
     assert dropped(early, SECOND) == [early, SECOND]
     same = loop(fail(beyond(L.Name("c"))))
     once = fail(beyond(L.Name("c")))
-    assert dropped(same, once) == [same, once]  # it may have made no round
+    assert dropped(same, once) == [same, once]  # the loop may have no iterations
 
 
 def test_a_loop_that_writes_what_it_asks_about():
@@ -174,18 +174,18 @@ def test_a_number_that_is_kept():
     for order in ((kept, asked), (asked, kept)):
         first = loop(*chosen, *order)
         assert dropped(made, first, again) == [made, first, rest]
-    # Changed after it is kept, or kept in one place.
+    # The scalar is changed after it is stored, or all iterations store to one element.
     first = loop(*chosen, kept, L.Let("a", L.ZERO), asked)
     assert dropped(made, first, again) == [made, first, again]
     first = loop(*chosen, L.Store("t", (L.ZERO,), L.Name("a")), asked)
     assert dropped(made, first, again) == [made, first, again]
-    # Written by others, too, or read before.
+    # Other statements write to the buffer, or read it before.
     first = loop(*chosen, kept, asked)
     other = L.Store("t", (L.ZERO,), L.Lit(9, I64))
     assert dropped(made, first, other, again) == [made, first, other, again]
     early = loop(L.Let("e", y(k, "t")), *chosen, asked, kept)
     assert dropped(made, early, again) == [made, early, again]
-    # Made anew in each round of a loop around.
+    # The buffer is allocated in each iteration of an enclosing loop.
     whole = loop(made, first, again, var="q")
     assert dropped(whole) == [loop(made, first, rest, var="q")]
     outside = loop(first, again, var="q")
@@ -216,7 +216,7 @@ def test_data_dependent_indices_in_nests(bad):
         with pytest.raises(IndexError):
             g(x, ptr, col, val)
     else:
-        assert g(x, ptr, col, val)[0] == value  # it is not asked where it is not read
+        assert g(x, ptr, col, val)[0] == value  # no check where the element is not read
 
 
 def test_a_sweep_does_not_ask_again():

@@ -1,4 +1,4 @@
-"""A loop is written a second time without checks that cannot fail."""
+"""A loop is duplicated without its checks, for the case that none can fail."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_shifts_and_checks():
     new = twice(loop(index, L.If(CHOSEN, [BEYOND, adds(left(K, low=True)), SUM])))
     assert new.startswith("    if n > x.shape[0] or n > 62:\n")
     assert new.count("raise") == 1 and new.count(" else ") == 1
-    # Those of which nothing can be told stay, and so do all checks if one of them is such.
+    # If no condition is found for one check, all checks stay.
     read = fails(L.compare(">=", L.Load("y", (I,), INT), SIZE))
     new = twice(loop(BEYOND, read, adds(left(I)), adds(left(M))))
     assert new.startswith("    if n > 64:\n")
@@ -141,7 +141,7 @@ def test_shifts_that_begin_below():
     less = adds(left(L.sub(I, L.ONE), low=True))
     new = twice(L.Loop("i", L.ONE, N, L.ONE, [less]))
     assert new.startswith("    if n - 1 > 64:\n")
-    # All, or none, do.
+    # Either all or none are removed.
     assert twice(L.Loop("i", L.lit(-1), N, L.ONE, [shift])).count("for") == 1
     assert twice(L.Loop("i", L.ONE, L.lit(9), L.ONE, [less])).count(" else ") == 0
 
@@ -165,7 +165,7 @@ def test_shifts_left_alone(body):
 
 
 def test_equal_shifts_of_different_rounds():
-    """Of the same text, only the second is known."""
+    """Two shifts of equal text; only for the second one the range is known."""
     shift = adds(left(K))
     new = twice(loop(shift, L.Let("k", L.add(I, L.ONE)), adds(left(K))))
     assert new.startswith("    if n > 63:\n")
@@ -197,7 +197,7 @@ def test_a_program(backend):
     for row in (3, -4):
         with pytest.raises(IndexError, match="axis 0"):
             g(x, y, row)
-        # What would fail is not asked for.
+        # The condition must not fail itself.
         assert not g(x, -np.abs(y), row)[0].any()
     with pytest.raises(IndexError, match="axis 1"):
         g(x[:, :3], y, 0)

@@ -1,4 +1,4 @@
-"""Walking and rewriting expressions."""
+"""Traversal and rewriting of expressions."""
 
 from __future__ import annotations
 

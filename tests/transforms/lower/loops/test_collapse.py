@@ -1,4 +1,4 @@
-"""Short innermost loops join the loop around them where nothing can tell the difference."""
+"""Short innermost loops are collapsed with the enclosing loop where that is legal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nest(*inner, over=((I, N), (J, M), (K, C))):
 
 
 def joined(*stmts, may_alias=lambda a, b: a == b):
-    """The text; whether loops were joined; and what both compute must be the same."""
+    """The text after the pass.  Checks whether loops were collapsed, and that results are equal."""
     params = ["n", "m", *SIZES]
     texts = []
     for rewritten in (False, True):

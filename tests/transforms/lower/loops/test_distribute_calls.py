@@ -1,4 +1,4 @@
-"""Functions beside inner loops get loops of their own, if rounds do not depend on each other."""
+"""Expensive calls beside inner loops get loops of their own if the iterations are independent."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_three_loops():
 
 
 def test_a_number_that_an_inner_loop_may_not_set():
-    """Its loop may make no round: what was set before it then still holds."""
+    """The inner loop may have no iterations; then the value from before it is live."""
     maybe = loop(L.Let("t", at("x", I, J)), var="j", stop=L.Size("x", 1))
     body = loop(BEGIN, DOT, SLOW, maybe, L.Store("c", (I,), exp(T)))
     was, now = (_runnable(b) for b in ([body], apart(body)))

@@ -1,4 +1,5 @@
-"""Additions to neighbours get loops of their own, where rounds may come in any order."""
+"""Accumulations into neighbouring elements get loops of their own if the iterations are
+independent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops merge, and buffers of one iteration become scalars, exactly where that is right."""
+"""Loops are fused, and buffers of one iteration become scalars, exactly where that is legal."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_preparations_move_before_the_loop():
     check_ = L.If(L.compare("==", N, L.ZERO), [L.Fail("ValueError", "empty")])
     out, loops = merged(writes_t(), alloc, check_, loop(L.Store("u", (I,), load("t", I))))
     assert loops == 1 and isinstance(out[-1], L.Loop)
-    # But a check does not overtake a write that the caller would see.
+    # But a check is not moved before an escaping store.
     body = [writes_t(), check_, loop(L.Store("u", (I,), load("t", I)))]
     assert merged(*body, escaping={"t"})[1] == 2
 
@@ -100,21 +100,21 @@ def test_loops_that_fail_merge_unless_somebody_could_tell():
     assert merged(risky(), scattered)[1] == 1
     assert merged(rows(), risky(), escaping=["t"])[1] == 2
     assert merged(risky(), rows(), escaping=["t"])[1] == 2
-    # An error in one of its rounds would keep a loop from computing several at once,
+    # A loop that may fail is not vectorised.
     assert merged(writes_t(), risky())[1] == merged(risky(), writes_t())[1] == 2
-    # which is little beside a nest, unless it calls functions.
+    # Relative to a nest that costs little, unless the loop calls functions.
     nest = loop(*risky().body, *rows().body)
     assert merged(nest, loop(L.Store("u", (I,), load("x", I))))[1] == 1
     exp = L.Apply("np.exp", (load("x", I),), "float64")
     assert merged(nest, loop(L.Store("u", (I,), exp)))[1] == 2
-    # The error of the first comes before that of the second.
+    # The error of the first loop must precede that of the second.
     assert merged(risky("a"), risky("b"))[1] == 2
-    # Neither does a loop that fails overtake what the caller sees, or another error.
+    # Neither is a failing loop moved before an escaping store or another error.
     seen = L.Store("v", (L.ZERO,), load("x", L.ZERO))
     assert merged(rows(), seen, risky(), escaping=["v"])[1] == 2
     check_first = L.If(L.compare("<", L.Name("k"), L.ZERO), [L.Fail("IndexError", "k")])
     assert merged(rows(), check_first, risky())[1] == 2
-    # Nor does a check overtake a loop that fails.
+    # Nor is a check moved before a failing loop.
     needs_k = loop(loop(L.Store("u", (I, J), load("t", I, J)), var="j"))
     out, loops = merged(risky(), check_first, needs_k)
     assert loops == 2 and out[1] == check_first
@@ -129,7 +129,7 @@ RISKY = nest(NO, L.Store("t", (I, J), load("x", I, J)))
 
 
 def joined(between, escaping=(), size=N):
-    """A nest that may fail, and one that needs what it makes and what is between."""
+    """A nest that may fail, and a nest that reads its result and the statements between them."""
     needs_both = nest(L.Store("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
     merger = LoopFusion(lambda a, b: a == b, {*escaping}, sizes={"p": (size,)})
     return merger.run(copy.deepcopy([RISKY, between, needs_both]))
@@ -142,7 +142,7 @@ def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
 
 
 def test_what_may_rely_on_a_check_does_not_make_way_before_it():
-    """A loop that fails may have asked for another what that does not ask again."""
+    """A failing loop may contain a check that a later loop relies on."""
     zeros = loop(L.Store("p", (I,), L.Lit(0.0, "float64")))
     copied = loop(L.Store("p", (I,), load("y", I)))
     for first, *_ in (joined(zeros, size=L.Name("m")), joined(copied)):
@@ -179,7 +179,7 @@ def test_inner_loops_merge_too():
 
 
 def test_rows_that_other_rows_need_keep_only_inner_loops_apart():
-    """t[j] is summed over i: a reader of t[i] must wait for the whole nest."""
+    """t[j] is summed over i, so a reader of t[i] must come after the whole nest."""
     first = loop(loop(L.Store("t", (J,), load("x", I, J), add=True), var="j"))
     second = loop(L.Store("u", (I,), load("t", I)))
     assert merged(first, second)[1] == 2
@@ -240,7 +240,7 @@ def test_equal_integers_have_one_name_where_it_is_known():
     with emitter.branch(L.Name("flag", "bool")):
         inside = emitter.let(m)
         assert emitter.let(m) == inside and emitter.let(n) != inside
-    assert emitter.let(m) != inside  # the branch may not have run
+    assert emitter.let(m) != inside  # the branch may not be taken
     changing = L.add(L.Name("k"), L.ONE)
     assert emitter.let(changing) != emitter.let(changing)
     emitter.same_sizes("t", (emitter.let(n),))

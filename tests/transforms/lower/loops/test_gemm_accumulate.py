@@ -1,4 +1,4 @@
-"""Updates by products accumulate in gemm, exactly where that is the same."""
+"""Updates by a matrix product become an accumulating gemm exactly where that is equivalent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def nest(buffer, e):
 
 
 def update(e, *between, early=()):
-    """w = e, which may read the product g = x.T @ d."""
+    """The statement w = e, where e may read the product g = x.T @ d."""
     one, zero = L.Lit(1, "float64"), L.Lit(0, "float64")
     flags = L.lit(True, "bool"), L.lit(False, "bool")
     return [

@@ -1,4 +1,5 @@
-"""Loops change places where every element is written once, from what no other round writes."""
+"""Loops are interchanged if every element is written once and no iteration reads what another one
+writes."""
 
 from __future__ import annotations
 

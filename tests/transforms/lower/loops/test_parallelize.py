@@ -1,4 +1,4 @@
-"""Which loops are split into chunks, and that chunks may run in any order."""
+"""Loops that are split into chunks, and the independence of chunks."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_added_to_by_all() -> None:
 
 
 def test_a_failure_must_not_be_overtaken() -> None:
-    """What the caller sees after an error is what a loop in order would have done."""
+    """After an error, the caller sees the state that a sequential loop would leave."""
     assert found(loop(FAILS, put("y", i)), escaping="y") is None
 
 
@@ -184,7 +184,7 @@ simple = st.one_of(
 
 
 def made(size: int) -> list[L.Stmt]:
-    """Another buffer in place of c."""
+    """The program with another buffer in place of c."""
     zero = L.Store("c", (L.Name("k"),), L.ZERO)
     return [L.Alloc("c", INT, (L.lit(size),)), L.Loop("k", L.ZERO, L.lit(size), L.ONE, [zero])]
 
@@ -223,7 +223,7 @@ def outcome(routine: L.Routine, order: Any, monkeypatch: pytest.MonkeyPatch) -> 
 def test_chunks_run_in_any_order(
     body: list[L.Stmt], scratch: list[L.Stmt], bounds: Any, kept_is_read: bool
 ) -> None:
-    """In whole numbers, whose sums do not depend on the order, to the last bit."""
+    """With integers, whose sums are exact in any order, results are equal to the last bit."""
     start, stop, step = map(L.lit, bounds)
     around = L.Loop("i", start, stop, step, copy.deepcopy([*scratch, *body]))
     results = (total, kept) if kept_is_read else (total,)

@@ -1,4 +1,4 @@
-"""The last number of a loop, where it is read, is one that rounds set."""
+"""A loop variable that is read after its loop becomes a scalar that iterations assign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Innermost loops run forwards where nobody can tell."""
+"""Innermost loops are reversed to run forwards where that is not observable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that write backwards are turned, exactly where nothing can tell the difference."""
+"""Loops that store backwards are reversed exactly where that is legal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of shifted copies become one nest, exactly where nothing can tell the difference."""
+"""Sums of shifted copies become one nest exactly where that is legal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def nest(*body, over=((I, N),)):
 
 
 def fill(*between):
-    """`t` is an array of its own, filled with multiples of `x`."""
+    """Fill `t`, a separate array, with multiples of `x`."""
     return [
         L.Alloc("t", "float64", (N,)),
         nest(L.Store("t", (I,), times(1.5, L.Load("x", (I,), "float64")))),
@@ -63,7 +63,7 @@ def loops(body):
 def test_the_same_sums(shifts, n):
     body = [*fill(), *(scatter(s, times(s + 0.5, t(I))) for s in shifts)]
     new = gathered(body)
-    assert loops(new) == 3 < loops(body) + 1  # what fills t, its border, the sum
+    assert loops(new) == 3 < loops(body) + 1  # the fill of t, its border, the sum
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=n), rng.normal(size=n + max(shifts) if n else 0)
     was, now = run(body, n, x=x, y=y), run(new, n, x=x, y=y)
@@ -148,7 +148,7 @@ def test_an_addend_of_the_caller_stays():
 
 
 def test_factors_that_may_be_infinite_stay():
-    """0 times them is not 0."""
+    """0 times infinity is not 0."""
     c = L.Name("c", "float64")
     for factor in (c, L.Lit(np.inf, "float64")):
         product = L.Bin("*", t(I), factor, "float64")
@@ -162,7 +162,7 @@ def test_shared_memory_stays():
 
 
 def test_what_is_widened_is_not_gathered_into():
-    """The places of its own additions would have to move with it."""
+    """The indices of accumulations into it would have to be shifted, too."""
     less = L.sub(N, L.ONE)
 
     def adds(into, addend, shift, stop):

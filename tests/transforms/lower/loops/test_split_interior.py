@@ -1,4 +1,4 @@
-"""Sums are cut where what comes next takes their inside alone."""
+"""Sums are split where the next loop reads their interior only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose indices wrap round an axis are cut where they do, whatever the sizes."""
+"""Loops whose indices wrap around an axis are split at the wraparound, for all sizes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_round_runs_once_and_in_order(make, shifts):
     total = load(wrapped(shifts[0]))
     for shift in shifts[1:]:
         total = L.Bin("+", total, load(wrapped(shift)), "float64")
-    # What a round finds there tells in which order they run.
+    # The loaded values reveal the order of the iterations.
     body = L.Store(
         "y", (wrapped(shifts[0]),), L.Bin("+", total, L.Load("y", (J,), "float64"), "float64")
     )

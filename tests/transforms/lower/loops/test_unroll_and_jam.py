@@ -1,4 +1,4 @@
-"""Rounds of a loop around others run side by side, where none can tell."""
+"""Outer loops are unrolled and jammed where the iterations are independent."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_triangles_run_together_as_far_as_all_rounds_go():
 
 
 def test_what_stands_around_is_written_once():
-    """The loop before, and the one after, are not the ones that gain."""
+    """The loops before and after the profitable one are not copied."""
     body = loop(
         "i",
         N,

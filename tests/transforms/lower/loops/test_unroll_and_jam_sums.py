@@ -1,4 +1,4 @@
-"""Rows are added to a row four at a time, in the same order."""
+"""Scaled rows are accumulated four at a time, in the same order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADDED = L.Store("x", (I,), times(S, at("y", K, I)), add=True)
 
 
 def rows(*inside, first=(), start: L.Expr = L.ZERO, stop: L.Expr = SIZE, step=1, inner=M):
-    """Loops over rows, and over their elements."""
+    """A loop over rows around a loop over their elements."""
     loop = L.Loop("i", L.ZERO, inner, L.ONE, list(inside))
     return L.Loop("k", start, stop, L.lit(step), [*first, loop])
 

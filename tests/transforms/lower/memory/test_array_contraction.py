@@ -1,4 +1,4 @@
-"""Of a buffer that a loop uses row by row, a row is kept."""
+"""A buffer of which each iteration uses one row is contracted to a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is added to an element is written so."""
+"""x[i] = x[i] + e becomes x[i] += e."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Zeros that each round leaves and the next adds to are neither read nor written again."""
+"""Zeros that each iteration stores and the next one accumulates to are neither loaded nor
+stored."""
 
 from __future__ import annotations
 

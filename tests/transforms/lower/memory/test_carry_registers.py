@@ -1,4 +1,4 @@
-"""What rounds add to the elements of the next ones stays in variables."""
+"""Elements that an iteration accumulates to and the next one reads are carried in scalars."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_left_alone(body, options, given):
 
 
 def warped(a, b):
-    """Time warping: each element follows from three neighbours."""
+    """Dynamic time warping: each element depends on three neighbours."""
     n, m = a.shape[0], b.shape[0]
     D = np.full((n + 1, m + 1), 1e30)
     D[0, 0] = 0.0
@@ -133,7 +133,7 @@ def warped(a, b):
 
 
 def swept(a, b):
-    """Gauss and Seidel's, in place."""
+    """A Gauss-Seidel sweep, in place."""
     u = np.outer(a, b)
     for _ in range(3):
         for i in range(1, u.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Stores are dropped exactly where nobody reads what they leave."""
+"""Stores are removed exactly where no load reads the stored value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A buffer along both of whose axes loops run is kept in both orders."""
+"""A buffer that loops traverse along both axes is stored in both axis orders."""
 
 from __future__ import annotations
 

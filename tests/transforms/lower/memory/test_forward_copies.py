@@ -1,4 +1,4 @@
-"""Rows that loops copy are read where they lie."""
+"""Copies of rows are replaced by their source."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_copy_is_a_number_of_each_round():
 
 
 def test_a_copy_of_a_copy():
-    """What is read in place of one is the other, which need not be made either."""
+    """The second copy is replaced by the first, which is then removed, too."""
     other = [
         L.Alloc("b", F, (N,)),
         loop(L.Store("b", (I,), ROW)),

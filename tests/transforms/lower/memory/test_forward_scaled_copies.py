@@ -1,4 +1,5 @@
-"""Multiples of an array are spelt out where both are added to one, and nowhere else."""
+"""Scaled copies are forwarded exactly where the copy and its source are accumulated to one
+array."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def test_multiples_of_multiples():
 
 
 def test_at_other_places():
-    """An index takes the place of the nest's own."""
+    """The index of the load replaces the loop variables of the copy's nest."""
     new = spelt(*FILL, *MADE, adds(at("u", L.add(N, L.lit(-1)))), adds(at("t"), 1))
     assert new[2] == adds(L.Un("-", at("t", L.add(N, L.lit(-1))), F))
 

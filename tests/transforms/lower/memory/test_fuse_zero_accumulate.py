@@ -1,4 +1,4 @@
-"""Zeros to which something is added are not written, exactly where nobody sees them."""
+"""A zero fill and a later accumulation are fused exactly where the zeros are not observable."""
 
 from __future__ import annotations
 
@@ -161,7 +161,8 @@ def test_elements_to_which_nothing_is_added_stay():
 
 
 def test_zeros_that_remain_are_not_candidates_again():
-    """Some elements are added to, the others stay zero: one rewrite, not one after another."""
+    """Some elements are accumulated to, the others stay zero: the pass rewrites once and
+    terminates."""
     body = written(zeros(2, L.lit(4)), sums(0, L.lit(3)))
     assert (
         routine_text(body)

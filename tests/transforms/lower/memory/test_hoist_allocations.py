@@ -1,4 +1,4 @@
-"""Buffers are made once, before a loop, where the rounds cannot tell."""
+"""Allocations are hoisted out of loops where that is not observable."""
 
 from __future__ import annotations
 

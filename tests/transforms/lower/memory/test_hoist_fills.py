@@ -1,4 +1,4 @@
-"""What all rounds write alike is written once, where nothing else comes there."""
+"""Loop-invariant fills are hoisted if no other store overlaps them."""
 
 from __future__ import annotations
 

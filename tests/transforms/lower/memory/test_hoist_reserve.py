@@ -1,4 +1,4 @@
-"""A loop that appends in each round finds the room made."""
+"""Capacity for a loop that appends in each iteration is reserved before it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def made(*body):
 
 
 def run(body, n):
-    """What is on the stack in the end, and how often room was asked for."""
+    """The final stack, and the number of reservations."""
     asked = []
 
     class Counted:
@@ -95,7 +95,8 @@ def test_left_alone(around):
 
 
 def pairs(table, w):
-    """The largest sum of a table by parts: the innermost of three loops is as long as both tell."""
+    """An interval dynamic program: the trip count of the innermost loop depends on both outer
+    loops."""
     table = table.copy()
     n = table.shape[0]
     for i in range(n - 1, -1, -1):

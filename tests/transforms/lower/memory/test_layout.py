@@ -1,4 +1,4 @@
-"""Axes change places where loops run along others, and where nothing can tell the difference."""
+"""Axes are permuted to match the loop order, where that is not observable."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_result_that_is_added_to_down_its_columns():
         for j_1 in range(y.shape[1]):
             y[i_1, j_1] = y_turned[j_1, i_1]"""
     )
-    assert is_same(body)  # written, but not for a result
+    assert is_same(body)  # written, but no out-buffer
     assert is_same(body, outs=("y",), escaping=("y",))
     assert is_same(body, outs=("y",), may_alias=lambda a, b: True)
 
@@ -147,7 +147,8 @@ def test_what_a_product_reads_is_copied_for_the_loops():
 
 
 def test_places_that_are_named_make_an_axis_short():
-    """Otherwise the loop over the coordinates would have as many votes."""
+    """Constant indices mark an axis as short; otherwise the loop over coordinates would have as
+    many votes."""
     rows = nest(L.Store("t", (j, i), at("x", j, i)), over=((k, N), (j, N), (i, M)))
     columns = [
         nest(L.Store("y", (L.ZERO, i), at("t", i, L.lit(c))), over=((k, N), (j, N), (i, N)))
@@ -172,7 +173,7 @@ def products(a, b, n):
 
 
 def both(*args):
-    """The gradient, and the same with all buffers as they were."""
+    """The gradient with the pass, and without it."""
     now = s2s.value_and_grad(products, wrt=("a", "b"), backend="loops")
     results = now(*args)
     assert "a_turned" in now.lowered
@@ -184,7 +185,7 @@ def both(*args):
 
 
 def again(function):
-    """Another function of the same text."""
+    """A second function with the same source."""
     space = {"np": np}
     source = inspect.getsource(function)
     name = f"<copy of {function.__name__}>"

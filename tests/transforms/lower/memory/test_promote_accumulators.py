@@ -1,4 +1,4 @@
-"""Elements that all rounds add to are summed up in variables."""
+"""Loop-invariant elements that iterations accumulate to are promoted to scalars."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ SMALLER = L.Bin("^", J, L.Bin("<<", L.ONE, I, INT), INT)
 
 
 def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
-    """For each j, rounds in which i is one of its bits."""
+    """For each j, accumulations in the iterations i whose bit is set in j."""
     return L.Loop("j", start, stop, L.ONE, [loop(L.If(HAS, list(chosen)))])
 
 
@@ -137,5 +137,5 @@ def test_a_program(n, dtype):
     tol = 1e-6 if dtype == "float32" else 1e-13
     np.testing.assert_allclose(g(c, x), want, rtol=tol, atol=tol)
     assert g(c, x).dtype == dtype
-    if not n:  # nothing is added to what is not there
+    if not n:  # no access to an element that does not exist
         assert g(c[:0], x).shape == (0,)

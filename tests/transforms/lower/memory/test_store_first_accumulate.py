@@ -1,4 +1,4 @@
-"""Sums that start from zeros are written at once, exactly where that is the same."""
+"""The first accumulation onto zeros becomes a store exactly where that is equivalent."""
 
 from __future__ import annotations
 

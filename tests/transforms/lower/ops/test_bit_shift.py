@@ -1,4 +1,4 @@
-"""Shifts by any number of places are NumPy's, wherever they run."""
+"""Shifts by any amount have NumPy's semantics on every backend."""
 
 from __future__ import annotations
 

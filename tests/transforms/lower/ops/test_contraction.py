@@ -151,7 +151,7 @@ def test_what_a_loop_has_kept_is_multiplied_where_it_lies():
 @pytest.mark.parametrize("terms", [0, 1, 3, 4])
 @pytest.mark.parametrize("spelling", ["matmul", "stack", "turned", "vector", "dot", "einsum"])
 def test_a_sum_of_few_products_is_written_out(terms, spelling):
-    """Sizes that are known come from arrays that are made inside."""
+    """Constant sizes come from arrays that the program creates."""
 
     def f(x, y):
         few = np.ones((5, terms)) * x  # (5, terms)
@@ -182,7 +182,7 @@ def test_a_short_product_joins_the_loop_that_reads_it():
         turn = np.zeros((3, 3))
         turn[0, 1], turn[1, 0], turn[2, 2] = x[0, 0], -x[0, 1], 1.0
         for _ in range(2):
-            turn = turn @ turn  # what is read is not overwritten meanwhile
+            turn = turn @ turn  # operands are read before they are overwritten
         return np.tanh(turn @ x) * x
 
     g = s2s.function(f, backend="loops")

@@ -1,4 +1,4 @@
-"""Operands of an einsum are multiplied in the order that takes the fewest nested loops."""
+"""Operands of an einsum are contracted in the order with the shallowest loop nests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.transforms.lower.harness import check
 
 
 def order(subscripts: str) -> list[str]:
-    """The products, as they are made."""
+    """The pairwise products, in order."""
     inputs, out = subscripts.split("->")
     letters, made = inputs.split(","), []
     while len(letters) > 1:
@@ -25,7 +25,8 @@ def order(subscripts: str) -> list[str]:
 @pytest.mark.parametrize(
     ("subscripts", "products"),
     [
-        # The first two would take three loops, too, but the next one four.
+        # Contracting the first two would take three nested loops as well, but the next product
+        # four.
         ("i,kl,lj->ijk", ["kl,lj->jk", "jk,i->ijk"]),
         ("ij,jk,k->i", ["jk,k->j", "j,ij->i"]),
         ("i,ij,jk->k", ["i,ij->j", "j,jk->k"]),
@@ -76,5 +77,5 @@ def test_an_adjoint_takes_no_more_loops_than_its_function():
 
     gradient = s2s.grad(f, backend="loops", wrt=("a", "b", "c"))
     gradient(np.ones((2, 3, 4)), np.ones((4, 5)), np.ones((5, 3)))
-    # None of the arrays that are made has the letters i and l.
+    # No intermediate array has both subscripts i and l.
     assert "a.shape[0], a.shape[2], b.shape[1]" not in gradient.lowered

@@ -41,7 +41,7 @@ def items_of(index):
 
 
 def reader(index, dynamic):
-    """f(b, x, *operands) -> x[index], with numbers as constants or as arguments."""
+    """A function f(b, x, *operands) -> x[index], with scalars as constants or as arguments."""
 
     def f(b, x, *given):
         items, operands = items_of(index)(1)
@@ -226,7 +226,7 @@ def test_update_of_another_dtype_casts():
 
 @pytest.mark.parametrize("shift", [1, -1, 2])
 def test_overlapping_store_reads_first(shift):
-    """a[1:] = a[:-1] and the like, after which `a` is not needed in its old form."""
+    """Stores such as a[1:] = a[:-1], after which the old version of `a` is dead."""
     low = (slice(shift, None),) if shift > 0 else (slice(None, shift),)
     high = (slice(None, -shift),) if shift > 0 else (slice(-shift, None),)
 

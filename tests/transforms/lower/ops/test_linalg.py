@@ -1,4 +1,4 @@
-"""Matrix functions in lowered code: stacks, layouts, dtypes, and what fails."""
+"""Matrix functions in lowered code: stacks, layouts, dtypes, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions against NumPy: every set of axes, keepdims, empty arrays, nan, float32."""
+"""Reductions against NumPy: all sets of axes, keepdims, empty arrays, nan, float32."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_whole_powers_are_products(n, dtype):
     with np.errstate(all="ignore"):
         wanted = x ** dtype(n)
         got = run(lambda b, x: b.emit("power", x, float(n)), x)
-    tiny = np.abs(wanted) < np.finfo(dtype).tiny  # 1 / infinity, where it has only just overflown
+    tiny = np.abs(wanted) < np.finfo(dtype).tiny  # 1 / infinity, after a slight overflow
     assert np.array_equal(np.signbit(got[~np.isnan(x)]), np.signbit(wanted[~np.isnan(x)]))
     np.testing.assert_allclose(got[~tiny], wanted[~tiny], rtol=abs(n) * np.finfo(dtype).eps)
     np.testing.assert_allclose(got[tiny], wanted[tiny], atol=np.finfo(dtype).tiny)

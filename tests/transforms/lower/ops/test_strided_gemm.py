@@ -1,4 +1,5 @@
-"""Products of views are those of their copies: windows, slices, steps, parts of parts, nothing."""
+"""Matrix products of views equal those of their copies: windows, slices, steps, views of views,
+empty views."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def by_steps(x, k):
 
 
 def turned(x, k):
-    """The view is the second, and its places come last."""
+    """The view is the second operand, and its row axes come last."""
     seen = np.lib.stride_tricks.sliding_window_view(x, (3, 2), axis=(1, 2))
     return np.einsum("ijco,nhwcij->onhw", k, seen)
 
@@ -39,13 +40,13 @@ def by_index(x, k):
 
 
 def of_a_part(x, k):
-    """The first axis begins elsewhere, and channels are taken apart."""
+    """The first axis has an offset, and the channels are split."""
     seen = np.lib.stride_tricks.sliding_window_view(x[1:, :, ::2], (3, 2), axis=(1, 2))
     return np.einsum("nhwcij,ijco->nhwo", seen, k)
 
 
 def last_axis_first(x, k):
-    """No axis is a loop around the product."""
+    """No axis becomes a loop around the product."""
     seen = np.lib.stride_tricks.sliding_window_view(x.transpose(1, 2, 3, 0), (3, 2), axis=(0, 1))
     return np.einsum("hwcnij,ijco->hwno", seen, k)
 
@@ -60,7 +61,7 @@ def compiled(f, backend):
 
 
 def by_offsets(x, k):
-    """One product for each place of the window."""
+    """One product for each window position."""
     height, width = x.shape[1] - 2, x.shape[2] - 1
     out = np.zeros((x.shape[0], height, width, k.shape[3]))
     for i in range(3):
@@ -86,7 +87,7 @@ def test_values(f):
 
 @pytest.mark.parametrize("f", WAYS)
 def test_gradients(f):
-    """Linear in each of the two: differences are exact."""
+    """The product is linear in each operand, so differences are exact."""
     x, k = normal(2, 6, 7, 2), normal(3, 2, 2, 3)
     value, found = gradients(f, x, k, "numba")
     plain, expected = gradients(f, x, k, "python")
@@ -131,7 +132,7 @@ def test_other_dtypes_and_layouts():
 
 
 def test_infinities_stay_where_they_are():
-    """Columns that fill up a vector are computed, too, but never seen."""
+    """Padding columns of a vector are computed but must not affect the result."""
     x, k = normal(2, 6, 5, 2), normal(3, 2, 2, 3)
     x[0, 0, 0, 0], k[1, 1, 1, 1] = np.inf, np.nan
     np.testing.assert_allclose(s2s.function(by_window)(x, k), by_window(x, k), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Branches that choose between numbers, and those that do more."""
+"""Branches that select scalars are converted, others are not."""
 
 from __future__ import annotations
 

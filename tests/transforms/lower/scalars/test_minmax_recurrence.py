@@ -1,4 +1,4 @@
-"""What a round of a running smallest or largest asks."""
+"""The NaN test of a min/max recurrence is on the new operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers are computed once, and only if somebody reads them."""
+"""Common scalar expressions are shared, and dead ones removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Of a running smallest the last choice is kept, and the rest computed again where it is needed."""
+"""The argmin of a running minimum is saved, and other values are recomputed where they are
+needed."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def test_only_the_last_choice_is_kept():
         assert "chosen[" in lowered and "chosen[" not in other
         for a, b in zip(found, right):
             np.testing.assert_array_equal(a, b)
-        assert ", np.float64)" not in lowered[: lowered.index("for row")]  # nothing of each round
+        assert ", np.float64)" not in lowered[: lowered.index("for row")]  # no saved array
 
 
 ODD = [0.0, -0.0, 1e200, np.inf, -np.inf, np.nan]
@@ -58,7 +59,7 @@ ODD = [0.0, -0.0, 1e200, np.inf, -np.inf, np.nan]
 @pytest.mark.parametrize("sizes", [(0, 3), (1, 3), (2, 0), (2, 1), (5, 7)])
 def test_ties_and_odd_numbers(program, dtype, sizes):
     rng = np.random.default_rng(1)
-    # Few numbers, so that many distances are equal.
+    # Few distinct values, so that there are many ties.
     centres = rng.integers(-1, 2, (sizes[0], 2)).astype(dtype)
     points = rng.integers(-1, 2, (sizes[1], 2)).astype(dtype)
     now = s2s.value_and_grad(again(program), wrt=(0, 1), backend="loops")

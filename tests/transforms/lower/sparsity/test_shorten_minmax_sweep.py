@@ -1,4 +1,5 @@
-"""Sweeps begin where a choice was made last, and end when nothing is left to pass on."""
+"""Reverse sweeps of a running minimum begin at the last selected iteration and end when the adjoint
+is zero."""
 
 from __future__ import annotations
 
@@ -206,6 +207,6 @@ def test_second_derivatives():
     x, y = np.array([1.0, -2.0, 0.5, 3.0, 1.0]), np.array([2.0, 1.0, 0.0, 5.0, 1.5])
     v = np.arange(1.0, 6.0)
     slope, bent = s2s.function(hessian_times, backend="loops")(x, y, v)
-    # The least is (3 - 5) * 3 = -6, with slope 2 * 3 - 5 = 1 and curvature 2.
+    # The minimum is (3 - 5) * 3 = -6, with slope 2 * 3 - 5 = 1 and curvature 2.
     np.testing.assert_allclose(slope, [0, 0, 0, -12.0, 0])
     np.testing.assert_allclose(bent, [0, 0, 0, 4 * (2 * 1 + 2 * -6 * 2), 0])

@@ -1,4 +1,4 @@
-"""Loops that add multiples of zero are left out, but not where zero times infinity is added."""
+"""Loops that add multiples of zero are skipped, unless a factor is infinite or NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Densities where there are no ordinary numbers: as SciPy's."""
+"""Densities at infinities, NaN and the bounds of the support, against SciPy."""
 
 from __future__ import annotations
 

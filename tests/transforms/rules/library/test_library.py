@@ -1,4 +1,4 @@
-"""The library's programs are NumPy's functions, on every kind of input that NumPy accepts."""
+"""Library programs agree with NumPy on every kind of input that NumPy accepts."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from s2s.transforms.ir.nodes import Array, Scalar
 from s2s.transforms.rules import RULES, SURFACES
 from tests.transforms.rules.numeric import Trial, call, check_derivatives, numeric_pushforward, run
 
-# Those of an integer order are tested with all others in test_every_rule.py.
+# Functions of integer order are tested in test_every_rule.py.
 DIFFERENTIABLE = sorted(
     n for n, r in RULES.items() if r.partials is not None and 0 in (r.differentiable or ())
 )
 ELEMENTWISE = sorted(n for n, r in RULES.items() if r.kind == "elementwise" and r.name != "copy")
-# Points off all kinks; where a function has a domain of its own it is given here.
+# Arguments away from kinks; for functions with a restricted domain, a range in it.
 POINTS = [(0.3, 0.7, 0.9), (0.62, 0.21, 0.4)]
 DOMAINS = {"arccosh": 1.0, "heaviside": 0.1}
 
@@ -72,7 +72,7 @@ def test_derivatives_of_one_operand(name, dtype):
 
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n != "float_power"])
 def test_float32_stays_float32(name):
-    """Nothing in an adjoint may be computed in double precision by accident."""
+    """No part of an adjoint is computed in float64."""
     args = [np.full(3, v, np.float32) for v in point(name, POINTS[0])]
     trial = Trial(*args)
     out = trial.b.emit(name, *trial.syms)
@@ -189,7 +189,7 @@ def test_where_does_not_multiply():
 
 
 def emitted(build, *args) -> list[str]:
-    """The operations of a pullback as text."""
+    """The operations of a pullback, as text."""
     trial = Trial(*args)
     before = len(trial.b.block)
     build(trial.b, *trial.syms)

@@ -15,7 +15,7 @@ Z = np.array([0.3 + 0.2j, -0.7 + 0.4j, 0.1 - 1.1j])
 
 
 def ascent(f: Any, z: Any, h: float = 1e-6) -> Any:
-    """dL/dx + i dL/dy by differences."""
+    """dL/dx + i dL/dy by finite differences."""
     z = np.asarray(z)
     out = np.zeros(z.shape, np.complex128)
     for i in np.ndindex(z.shape):
@@ -59,7 +59,8 @@ def test_gradient_is_the_direction_of_steepest_ascent(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_forward_mode_and_second_order(name: str) -> None:
-    """A change of the loss is the real part of conj(gradient) times the change."""
+    """The change of the loss is the real part of conj(gradient) times the change of the
+    argument."""
     f = PROGRAMS[name]
     v = np.array([1.0 - 0.5j, 0.3 + 0.2j, -0.6 + 1.0j])
     gradient = s2s.grad(f, backend="loops")
@@ -76,7 +77,7 @@ def test_jax_gives_the_conjugate() -> None:
     jax.config.update("jax_enable_x64", True)
     jnp = jax.numpy
     for name, f in PROGRAMS.items():
-        if name in ("indices", "powers"):  # written in another way there
+        if name in ("indices", "powers"):  # written differently there
             continue
         scope = {**f.__globals__, "np": jnp}
         theirs = jax.grad(type(f)(f.__code__, scope))(jnp.asarray(Z))

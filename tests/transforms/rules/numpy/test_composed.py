@@ -1,4 +1,4 @@
-"""Functions made of other operations: their values are NumPy's."""
+"""Composed functions: values against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function of np.fft, and of scipy.fft under the same name, as users write it."""
+"""Every function of np.fft, and of scipy.fft under the same name, in user code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import s2s
 from s2s.transforms.rules import SURFACES
 
-# Of a real matrix m and a complex one z, of shape (3, 4); n is 5.
+# Expressions of a real matrix m and a complex matrix z, of shape (3, 4); n is 5.
 CALLS = """
     fft(m) fft(z,axis=0) fft(m,n) fft(z,2,norm="ortho") fft(m[0],norm="forward") fft(m>0.2)
     ifft(m) ifft(z,n,0) ifft(z,norm="forward") rfft(m) rfft(m,n,axis=0,norm="ortho") rfft(m[0],2)

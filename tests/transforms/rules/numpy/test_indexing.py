@@ -25,7 +25,7 @@ def array(*shape: int) -> np.ndarray:
 
 
 class Index:
-    """Items and their operands: those that are `given` are arguments, others constants."""
+    """Index items and their operands: the `given` ones are arguments, others constants."""
 
     def __init__(self, items: Any, operands: list[Any], given: list[bool]) -> None:
         self.items, self.operands, self.given = tuple(items), operands, given
@@ -113,7 +113,7 @@ def indices(draw: Any, shape: tuple[int, ...], unique: bool = False) -> Index:
 
 
 def fits(x: np.ndarray, index: Index) -> bool:
-    """Whether NumPy takes it: a mask may not broadcast with the other arrays."""
+    """True if NumPy accepts the index: a mask may fail to broadcast with the other arrays."""
     try:
         x[index.key]
     except IndexError:
@@ -162,7 +162,7 @@ def test_writing(op, data):
         if op == "update":
             out[index.key] = v
         else:
-            # Broadcast by hand: `np.add.at` of NumPy 2.4 misreads a value of lower rank.
+            # Broadcast explicitly: `np.add.at` of NumPy 2.4 misreads a value of lower rank.
             np.add.at(out, index.key, np.broadcast_to(v, x[index.key].shape).copy())
         return out
 

@@ -1,4 +1,4 @@
-"""Arrays put together."""
+"""Concatenation and stacking of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random draws: NumPy's own numbers, drawn once, on every backend."""
+"""Random draws: equal to NumPy's, drawn once, on every backend."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BACKENDS = ("loops", "python")
 
 
 def agrees(f: Any, args: tuple[Any, ...], rng: Any, backend: str) -> tuple[Any, Any]:
-    """Value and gradient, after a check that the value is the function's own and that the
-    generator has advanced exactly as the function advances it."""
+    """Value and gradient, after a check that the value equals that of the plain function and that
+    the generator is in the same state afterwards."""
     ours, theirs = copy.deepcopy(rng), copy.deepcopy(rng)
     value, gradient = s2s.value_and_grad(f, backend=backend)(*args, ours)
     assert np.isclose(value, f(*args, theirs), rtol=1e-12)
@@ -134,7 +134,7 @@ def test_shape_parameters_are_refused(f: Any) -> None:
         s2s.grad(f, backend="loops")(1.5, np.random.default_rng(0))
     assert error.value.line == f.__code__.co_firstlineno + 1
     assert "standard" in error.value.advice
-    # The function itself is compiled all the same.
+    # The function itself can be compiled.
     expected = f(1.5, np.random.default_rng(0))
     assert s2s.function(f, backend="loops")(1.5, np.random.default_rng(0)) == expected
 

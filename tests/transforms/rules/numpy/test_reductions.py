@@ -1,4 +1,4 @@
-"""Reductions and scans: values, types, derivatives, and what happens at ties and zeros."""
+"""Reductions and scans: values, types, derivatives, ties and zeros."""
 
 from __future__ import annotations
 

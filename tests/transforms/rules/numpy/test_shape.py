@@ -1,4 +1,4 @@
-"""Views of another shape."""
+"""Reshapes and other views."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def array(*shape: int) -> np.ndarray:
 
 
 def same(path: str, *args, **keywords):
-    """Builds `numpy.path(x, *args)` and names NumPy's own, for `check`."""
+    """The builder of `numpy.path(x, *args)` and NumPy's function, for `check`."""
     return (
         lambda b, x: call(b, f"numpy.{path}", x, *args, **keywords),
         lambda x: getattr(np, path)(x, *args, **keywords),
@@ -121,7 +121,7 @@ def test_attributes():
 
 @st.composite
 def refactored(draw):
-    """A shape and another of the same size."""
+    """A random shape and another one with the same number of elements."""
     primes = draw(st.lists(st.sampled_from([1, 2, 2, 3]), min_size=1, max_size=4))
 
     def group():
@@ -201,7 +201,7 @@ def test_squeeze_of_an_axis_that_is_not_single():
 
 
 def test_squeeze_without_an_axis():
-    # Which axes are 1 is asked of the arguments, and guarded; without them it is refused.
+    # Which axes have size 1 is read off the arguments and guarded; without arguments it is refused.
     squeezed = Trial(lambda b, x: call(b, "numpy.squeeze", x), [array(2, 1)], True)
     assert squeezed.value().shape == (2,)
     with pytest.raises(UnsupportedError, match="name the axis"):

@@ -58,7 +58,7 @@ declare_matrix_op(
     text=call("np.linalg.pinv"),
     pullback=_pullback_pinv,
     pushforward=_pushforward_pinv,
-    kinks="where the rank changes there is no derivative; that of constant rank is given",
+    kinks="where the rank changes: the derivative at constant rank",
     doc="the pseudo-inverse; singular values up to rcond times the largest count as 0",
 )
 

@@ -28,7 +28,8 @@ def regular(*shape: int) -> np.ndarray:
 
 
 def positive(b: Any, x: Any) -> Any:
-    """A symmetric positive definite matrix made of x, for functions that read half of it."""
+    """A symmetric positive definite matrix computed from x, for functions that read one
+    triangle."""
     unit = b.emit("eye", 3, 3, 0, dtype="float64")
     return x @ call(b, "numpy.linalg.matrix_transpose", x) + 0.5 * unit
 
@@ -55,7 +56,7 @@ def numpys(path: str, *more: Any, part: Any = None, **keywords: Any) -> Callable
 
 
 def check(build: Any, *args: Any, expected: Any, order: int = 2, sizes: bool | None = None) -> None:
-    """With sizes that are known up to the second order, without to the first."""
+    """Check derivatives: with known sizes up to second order, without only to first."""
     differentials.check(build, *args, expected=expected, order=order, sizes=True)
     if sizes is None:
         differentials.check(build, *args, expected=expected, order=1, sizes=False)
@@ -263,7 +264,7 @@ def gradient(build, x):
 
 
 def test_equal_eigenvalues():
-    """Symmetric functions of them have a derivative, single vectors have none."""
+    """Symmetric functions of equal eigenvalues have a derivative, single vectors have none."""
     x = np.diag([2.0, 2.0, 0.5])
 
     def squares(b, x):
@@ -274,7 +275,7 @@ def test_equal_eigenvalues():
         v = call(b, "numpy.linalg.eigh", x)[1]
         return b.emit("index", v, 0, at, items=(("int", 1), ("int", 2)))
 
-    at = int(np.argmin(np.linalg.eigh(x)[1][0, 1:])) + 1  # the one of the two that x[0] is not in
+    at = int(np.argmin(np.linalg.eigh(x)[1][0, 1:])) + 1  # of the two, orthogonal to x[0]
     np.testing.assert_allclose(gradient(squares, x), 2 * x)
     assert not np.isfinite(gradient(element, x)).all()
 
@@ -335,7 +336,7 @@ def test_pinv(shape):
 
 
 def test_pinv_of_constant_rank():
-    """A matrix of rank 1, and its changes that keep it so."""
+    """A matrix of rank 1, and perturbations that preserve the rank."""
 
     def build(b, x, y):
         return call(b, "numpy.linalg.pinv", b.emit("outer", x, y), rcond=1e-10)
