@@ -79,4 +79,3 @@ class SourceError(S2SError, OSError):
 
 
 # Shorter names, for `specialise`.
-TypeError_, ValueError_, LinAlgError_ = S2STypeError, S2SValueError, S2SLinAlgError

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.builder import Builder, Sym
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import differ_in_integer_dtype, join_types
@@ -103,7 +103,7 @@ class Arrays(Mixin):
             return Sym(self.b, self.read(value))
         if not hasattr(value, "operand"):
             what = f"a number or an array was expected here, not {self.kind_of(value)}"
-            raise self.refusal(self.stmt or self.frame.node, what, "", TypeError_)
+            raise self.refusal(self.stmt or self.frame.node, what, "", S2STypeError)
         return Sym(self.b, value.operand)
 
     def read(self, ref: Ref) -> Var:

@@ -18,7 +18,7 @@ from ..frontend.signature import signature, why_not_read
 from ..frontend.source import read
 from ..ir.builder import Builder, Sym
 from ..ir.complex_ops import refuse_complex
-from ..ir.errors import S2SError, TypeError_, UnsupportedError
+from ..ir.errors import S2SError, S2STypeError, UnsupportedError
 from ..ir.nodes import Array
 from ..ir.op_registry import NeedStatic
 from ..rules import SURFACES
@@ -146,7 +146,7 @@ class Calls(Mixin):
         if isinstance(callee, InstanceVal):
             return self.call_method(callee, "__call__", args, kwargs, node)
         if not isinstance(callee, Obj):
-            raise self.refusal(node, f"{self.kind_of(callee)} is not callable", "", TypeError_)
+            raise self.refusal(node, f"{self.kind_of(callee)} is not callable", "", S2STypeError)
         return self.call_object(callee, args, kwargs, node)
 
     def call_object(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
@@ -335,7 +335,7 @@ class Calls(Mixin):
         if problem and self.runtime_depth:
             raise self.located(TypeError(problem), node)  # if the run comes here
         if problem:
-            raise self.refusal(node, problem, "call it as its documentation says", TypeError_)
+            raise self.refusal(node, problem, "call it as its documentation says", S2STypeError)
 
     def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..ir.builder import Builder
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
 from ..ir.scopes import dims_of
@@ -33,7 +33,7 @@ class Checkpoints(Mixin):
             raise self.refusal(
                 node, "a checkpointed loop needs one of snapshots= and memory=",
                 "say how many states may be kept: s2s.checkpoint(range(n), snapshots=10)",
-                TypeError_,
+                S2STypeError,
             )  # fmt: skip
         ((name, value),) = kwargs.items()
         amount = self.integer(value, node)

@@ -14,7 +14,7 @@ from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.cotangents import bar_type
 from ..frontend.check_subset import on_pause, on_tape
 from ..ir.builder import Builder
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.nodes import (
     Array,
     Block,
@@ -65,7 +65,7 @@ class CustomRules(Mixin):
         if not isinstance(result, TupleVal) or len(result.values) != 2:
             raise self.refusal(
                 node, "a function with a custom gradient returns (value, gradient function)",
-                "return y, grad where grad(y_bar) gives one adjoint per argument", TypeError_,
+                "return y, grad where grad(y_bar) gives one adjoint per argument", S2STypeError,
             )  # fmt: skip
         value, pull = result.values
         self.refuse_variables_inside(traced.block, node)
@@ -118,7 +118,7 @@ class CustomRules(Mixin):
             raise self.refusal(
                 node, f"the gradient function returns {len(parts)} adjoints, and the function has "
                 f"{len(float_args)} arguments with floats",
-                "return one adjoint per argument, None where there is none", TypeError_,
+                "return one adjoint per argument, None where there is none", S2STypeError,
             )  # fmt: skip
         out: list[Operand] = []
         for part, pattern, own in zip(parts, traced.patterns, traced.trees(traced.params)):
@@ -143,7 +143,7 @@ class CustomRules(Mixin):
         if not isinstance(x, (Num, Ref)) or not self._holds_floats(x):
             raise self.refusal(
                 node, f"an implicit function returns one number or array, not {self.kind_of(x)}",
-                "put the unknowns into one array: s2s.flatten", TypeError_,
+                "put the unknowns into one array: s2s.flatten", S2STypeError,
             )  # fmt: skip
         self.refuse_variables_inside(traced.block, node)
         self.name_arguments(traced)

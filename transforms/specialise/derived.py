@@ -18,7 +18,7 @@ from ..autodiff.reverse import generate_callee_vjps, reverse_function
 from ..frontend.derivative_spec import DIRECTED, Derived
 from ..frontend.signature import signature
 from ..ir.builder import Builder
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.nodes import (
     Array,
     Assign,
@@ -206,7 +206,7 @@ class Derivatives(Mixin):
         if len(args) <= at:
             raise self.refusal(
                 node, f"{derived.kind} needs a direction after the first argument",
-                f"call it as s2s.{derived.kind}(f)(x, v)", TypeError_,
+                f"call it as s2s.{derived.kind}(f)(x, v)", S2STypeError,
             )  # fmt: skip
         return (*args[:at], *args[at + 1 :]), args[at]
 
@@ -217,7 +217,7 @@ class Derivatives(Mixin):
         if items is None or len(items) != len(derived.wrt):
             raise self.refusal(
                 node, f"the direction must be a tuple of {len(derived.wrt)}, one per wrt", "",
-                TypeError_,
+                S2STypeError,
             )  # fmt: skip
         return list(items)
 
@@ -231,7 +231,7 @@ class Derivatives(Mixin):
             if not isinstance(value, TupleVal) or len(value.values) != 2:
                 raise self.refusal(
                     node, "has_aux=True needs a function that returns (value, aux)",
-                    "return the pair, or leave has_aux out", TypeError_,
+                    "return the pair, or leave has_aux out", S2STypeError,
                 )  # fmt: skip
             value = value.values[0]
         out = self._number(value, traced.block, node)
@@ -247,7 +247,7 @@ class Derivatives(Mixin):
         if isinstance(value, Num) and is_complex(value.operand.type):
             raise self.refusal(
                 node, "a gradient needs a real result, and this function returns a complex number",
-                "return its real part, its imaginary part or its absolute value", TypeError_,
+                "return its real part, its imaginary part or its absolute value", S2STypeError,
             )  # fmt: skip
         if isinstance(value, Num) and is_float(value.operand.type):
             return value.operand
@@ -255,7 +255,7 @@ class Derivatives(Mixin):
         raise self.refusal(
             node, f"a gradient needs one float, and this function returns {what}",
             "return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
-            TypeError_,
+            S2STypeError,
         )  # fmt: skip
 
     def pull(
@@ -435,7 +435,7 @@ class Derivatives(Mixin):
                 return kwargs, names[which]
         raise self.refusal(
             node, f"wrt={which!r}: there is no such argument in this call",
-            "give wrt a name or position of an argument that is passed", TypeError_,
+            "give wrt a name or position of an argument that is passed", S2STypeError,
         )  # fmt: skip
 
     def parameter_names(self, function: Value) -> list[str]:
@@ -464,7 +464,7 @@ class Derivatives(Mixin):
             dtype = operand.type.dtype
             raise self.refusal(
                 node, f"wrt={which!r} is {dtype}: there is no derivative with respect to it",
-                "pass a float: 3.0, not 3, or x.astype(float)", TypeError_,
+                "pass a float: 3.0, not 3, or x.astype(float)", S2STypeError,
             )  # fmt: skip
 
     def packer(self, node: Any) -> Packer:
@@ -487,7 +487,7 @@ class Derivatives(Mixin):
         found = packer.pack(value)
         if not _alike(found, pattern) or len(packer.leaves) != len(like):
             raise self.refusal(
-                node, f"{what} must have the structure of what it belongs to", "", TypeError_
+                node, f"{what} must have the structure of what it belongs to", "", S2STypeError
             )
         out = []
         for given, x in zip(packer.leaves, like):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..ir.builder import Builder
-from ..ir.errors import S2SError, ValueError_
+from ..ir.errors import S2SError, S2SValueError
 from ..ir.nodes import Assign, Block, Const, Scalar
 from ..ir.op_registry import RULES, SURFACES
 from ..ir.record import replace
@@ -398,7 +398,7 @@ class Expressions(Mixin):
                 node,
                 "the truth value of an array is ambiguous",
                 "use .any() or .all()",
-                ValueError_,
+                S2SValueError,
             )
         return self.constant(True)
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..batch import batch
 from ..frontend.axis_spec import MODES
 from ..ir.builder import Builder, Sym
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.nodes import (
     Array,
     Block,
@@ -65,7 +65,7 @@ class Jacobians(Mixin):
             raise self.refusal(
                 node, f"a Jacobian needs floats, and this function returns "
                 f"{self.kind_of(traced.result)}" + (" with integers" if outs else ""),
-                "return numbers or arrays of floats", TypeError_,
+                "return numbers or arrays of floats", S2STypeError,
             )  # fmt: skip
         if any(is_complex(x.type) for x in (*outs, *traced.params)):
             self.refuse(
@@ -96,12 +96,12 @@ class Jacobians(Mixin):
         if any(is_complex(p.type) for p in params):
             raise self.refusal(
                 node, "a Jacobian with respect to complex numbers is not one matrix of numbers",
-                "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments", TypeError_,
+                "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments", S2STypeError,
             )  # fmt: skip
         if mode == "reverse" and any(is_complex(o.type) for o in outs):
             raise self.refusal(
                 node, "a Jacobian of complex results is pushed forward", 'leave out mode="reverse"',
-                TypeError_,
+                S2STypeError,
             )  # fmt: skip
 
     def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..ir.builder import Builder
-from ..ir.errors import TypeError_
+from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.index_bounds import add_index_bounds
 from ..ir.nodes import For, Operand, Scalar, Var, While
@@ -359,7 +359,10 @@ class Loops(Mixin):
             values = tuple(items)
             return Stream(self.constant(len(values)), lambda k: self._pick(values, k, None, node))
         raise self.refusal(
-            getattr(node, "over", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
+            getattr(node, "over", node),
+            f"{self.kind_of(iterable)} is not iterable",
+            "",
+            S2STypeError,
         )
 
     def _counted(self, array: Ref) -> RangeVal | None:

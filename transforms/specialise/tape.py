@@ -20,7 +20,7 @@ from ..autodiff.activity import edges
 from ..autodiff.cotangents import bar_type
 from ..frontend.kernel_interface import ObjectGuard
 from ..ir.builder import Builder
-from ..ir.errors import ValueError_
+from ..ir.errors import S2SValueError
 from ..ir.nodes import (
     Assign,
     Block,
@@ -344,7 +344,10 @@ class Tapes(Mixin):
         choice = str(getattr(chosen, "value", chosen)).lower()
         if choice not in ("none", "zero"):
             raise self.refusal(
-                node, f"unconnected_gradients is 'none' or 'zero', not {chosen!r}", "", ValueError_
+                node,
+                f"unconnected_gradients is 'none' or 'zero', not {chosen!r}",
+                "",
+                S2SValueError,
             )
         return choice
 

@@ -14,7 +14,7 @@ from ..batch import batch
 from ..frontend.axis_spec import AxesByName, frozen_axes
 from ..frontend.signature import signature
 from ..ir.builder import Builder
-from ..ir.errors import ValueError_
+from ..ir.errors import S2SValueError
 from ..ir.nodes import Array, Const, Function, Operand, Scalar, Var, targets_of
 from ..ir.symbolic_dims import Dim
 from .derived import DerivedVal, Traced
@@ -77,7 +77,7 @@ class Vmaps(Mixin):
         if size is None:
             raise self.refusal(
                 node, "vmap has no array to map over",
-                "pass an array for at least one argument with an axis in in_axes", ValueError_,
+                "pass an array for at least one argument with an axis in in_axes", S2SValueError,
             )  # fmt: skip
         return size
 
@@ -177,7 +177,7 @@ class Vmaps(Mixin):
             what = "a number" if rank == 0 else f"an array of {rank} dimensions"
             raise self.refusal(
                 node, f"vmap maps over axis {axis} of {name}, which is {what}",
-                "pass an array that has the axis, or None in in_axes", ValueError_,
+                "pass an array that has the axis, or None in in_axes", S2SValueError,
             )  # fmt: skip
         axis %= rank
         if axis:
@@ -253,7 +253,7 @@ class Vmaps(Mixin):
         if axis is None or not -rank <= axis < rank:
             raise self.refusal(
                 node, f"out_axes has {axis!r} for a result of {rank} dimensions",
-                f"choose an axis from {-rank} to {rank - 1}", ValueError_,
+                f"choose an axis from {-rank} to {rank - 1}", S2SValueError,
             )  # fmt: skip
         axis %= rank
         if axis == 0:

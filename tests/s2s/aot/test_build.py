@@ -8,7 +8,7 @@ import pytest
 import s2s
 from s2s import aot
 from s2s.aot.build import Built, _wanted
-from s2s.errors import TypeError_, UnsupportedError, ValueError_
+from s2s.errors import S2STypeError, S2SValueError, UnsupportedError
 from s2s.kernels import linalg
 from tests.s2s.aot.programs import needs_compiler, small_library
 
@@ -27,10 +27,10 @@ def test_several_functions_and_signatures() -> None:
 @pytest.mark.parametrize(
     "function, signature, error",
     [
-        ({"a": double}, None, TypeError_), ({"a": (double,)}, None, TypeError_),
-        ({"a": (double, "float64")}, "float64", TypeError_),
-        ({"a b": (double, "")}, None, ValueError_),
-        ({"int": (double, "float64")}, None, ValueError_), ({3: (double, "")}, None, ValueError_),
+        ({"a": double}, None, S2STypeError), ({"a": (double,)}, None, S2STypeError),
+        ({"a": (double, "float64")}, "float64", S2STypeError),
+        ({"a b": (double, "")}, None, S2SValueError),
+        ({"int": (double, "float64")}, None, S2SValueError), ({3: (double, "")}, None, S2SValueError),
     ],
 )  # fmt: skip
 def test_wrong_requests_are_refused(function, signature, error) -> None:

@@ -15,7 +15,7 @@ from s2s.codegen import value_types as types
 from s2s.codegen.llvm_utils import INT
 from s2s.codegen.statements import ErrorCodes
 from s2s.codegen.type_lowering import Context
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from tests.s2s.aot.programs import aligned, lowered_function
 from tests.s2s.codegen.machine_code import POINTER, linked
 
@@ -205,5 +205,5 @@ def test_a_result_must_fill_its_slot_of_the_state() -> None:
 
 
 def test_a_program_that_always_fails_is_refused() -> None:
-    with pytest.raises(ValueError_, match="always fails: ValueError: never"):
+    with pytest.raises(S2SValueError, match="always fails: ValueError: never"):
         compiled("def f(x, n):\n    raise ValueError('never')\n    return (x,)")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from s2s.aot import c_names
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from tests.s2s.aot.programs import needs_compiler
 
 ODD = [
@@ -60,7 +60,7 @@ def test_sizes() -> None:
     ],
 )  # fmt: skip
 def test_symbols_that_mean_something_else_are_refused(name, text) -> None:
-    with pytest.raises(ValueError_, match=text):
+    with pytest.raises(S2SValueError, match=text):
         c_names.check_symbol(name, "library")
 
 

@@ -18,7 +18,7 @@ from s2s.aot.library_module import (
     _define_no_op_refcounts,
 )
 from s2s.aot.library_state import State
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from tests.s2s.aot.programs import needs_compiler, run, small_library
 
 LOWERED = """\
@@ -66,7 +66,7 @@ def test_exported_names_are_unique() -> None:
     library = Library("lib", [], State(), None, None)
     assert library._export("lib_step") == "lib_step"
     for name in ("lib_step", "log", "sinf", "memcpy", "read"):
-        with pytest.raises(ValueError_, match=f"would be called {name} in C"):
+        with pytest.raises(S2SValueError, match=f"would be called {name} in C"):
             library._export(name)
     assert {"pow", "powf", "memset"} <= C_LIBRARY_SYMBOLS and "malloc" not in C_LIBRARY_SYMBOLS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from s2s.aot import link, object_file
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from tests.s2s.aot.programs import compile_c, needs_compiler, run
 
 SOURCE = "int shown = 3; int twice(int x) { return 2 * x; } static int hidden(void) { return 1; } "
@@ -75,7 +75,7 @@ def test_archives_without_symbols(tmp_path) -> None:
     "given", ["-lx", "@file", "a b", "a;b", "", "x\0y", 'a"b', "$(x)", "a\nb", "ü", "/no/such.so"]
 )
 def test_libraries_that_could_be_options_are_refused(given) -> None:
-    with pytest.raises(ValueError_, match="blas="):
+    with pytest.raises(S2SValueError, match="blas="):
         link.library(given)
 
 

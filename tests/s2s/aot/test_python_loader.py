@@ -14,7 +14,7 @@ from s2s.aot import python_loader
 from s2s.aot.export_spec import describe
 from s2s.aot.library_state import State
 from s2s.aot.type_signature import parse_signature
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from tests.s2s.aot.programs import Counter
 
 
@@ -76,7 +76,7 @@ def test_parameters_may_have_any_names_but_those_of_the_loader() -> None:
         return getattr * 2.0
 
     for key, function in (("g", g), ("h", h)):
-        with pytest.raises(ValueError_, match="rename|has a parameter"):
+        with pytest.raises(S2SValueError, match="rename|has a parameter"):
             text({key: (s2s.function(function), "float64")})
 
 

@@ -1,4 +1,4 @@
-"""Signatures as text or examples: what is parse_signature, and what is refused."""
+"""Signatures as text or examples: what is read, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2s.aot.type_signature import parse_signature
-from s2s.errors import TypeError_
+from s2s.errors import S2STypeError
 
 
 def shapes(given) -> list[tuple[str, tuple]]:
@@ -55,7 +55,7 @@ def test_examples_leave_sizes_open() -> None:
 
 def test_strings_that_name_no_type_are_arguments_of_examples() -> None:
     assert parse_signature(("mean", "float32")).args == ("mean", np.float32(1))
-    with pytest.raises(TypeError_, match="no type"):
+    with pytest.raises(S2STypeError, match="no type"):
         parse_signature(("mean[2]",))
 
 
@@ -70,12 +70,12 @@ def test_strings_that_name_no_type_are_arguments_of_examples() -> None:
 )  # fmt: skip
 def test_malformed_types_are_refused(text) -> None:
     """As errors that name the text, not as errors of `int` or NumPy."""
-    with pytest.raises(TypeError_) as raised:
+    with pytest.raises(S2STypeError) as raised:
         parse_signature(text)
     assert "type" in str(raised.value) or "means something else" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["int", "state", "workspace", "lambda", "_n", "errno", "for"])
 def test_sizes_have_names_that_c_and_python_leave_free(name) -> None:
-    with pytest.raises(TypeError_, match=f"^{name} in .* means something else in C or Python"):
+    with pytest.raises(S2STypeError, match=f"^{name} in .* means something else in C or Python"):
         parse_signature(f"float64[{name}]")

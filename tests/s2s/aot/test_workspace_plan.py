@@ -1,4 +1,4 @@
-"""The workspace plan: which arrays share memory, and how many bytes are workspace_bytes."""
+"""The workspace plan: which arrays share memory, and how many bytes are needed."""
 
 from __future__ import annotations
 

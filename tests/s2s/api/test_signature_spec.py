@@ -10,7 +10,7 @@ import pytest
 from numba import types
 
 from s2s.api.signature_spec import example, of_numba, scalar
-from s2s.errors import TypeError_
+from s2s.errors import S2STypeError
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_scalars(text: str, type_: type) -> None:
 
 @pytest.mark.parametrize("text", ["", "float64[", "float63", "real", "float64[3]", "[:]"])
 def test_texts_that_are_no_types(text: str) -> None:
-    with pytest.raises(TypeError_, match="f.compile: .* is no type"):
+    with pytest.raises(S2STypeError, match="f.compile: .* is no type"):
         example("f", text)
 
 
@@ -81,5 +81,5 @@ def test_other_types_of_numba() -> None:
     named = types.NamedTuple((types.float64, types.int64), point)
     assert of_numba("f", named) == point(1.0, 1) and type(of_numba("f", named)) is point
     assert example("f", types.float64[:])[1] is True
-    with pytest.raises(TypeError_, match="f: arguments of type unicode_type are not supported"):
+    with pytest.raises(S2STypeError, match="f: arguments of type unicode_type are not supported"):
         of_numba("f", types.unicode_type)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from s2s.call.backend_choice import BACKENDS, COMPILED, DEFAULT, choose_backend
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 
 
 def test_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_changes_of_the_environment_are_seen_at_once(monkeypatch: pytest.MonkeyP
 
 def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S2S_BACKEND", "cuda")
-    with pytest.raises(ValueError_, match="S2S_BACKEND=cuda: there is no such backend") as info:
+    with pytest.raises(S2SValueError, match="S2S_BACKEND=cuda: there is no such backend") as info:
         choose_backend(None)
     assert "numba" in info.value.advice
     assert set(COMPILED) < set(BACKENDS)

@@ -1,4 +1,4 @@
-"""Arguments in the form that kernels take: base classes, dtypes, with_copied_arguments and disjoint memory."""
+"""Arguments in the form that kernels take: base classes, dtypes, aligned and disjoint memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_scalars_of_other_classes() -> None:
     assert type(to_kernel_argument(ScalarSpec("float32", False), variable.numpy())) is np.float32
 
 
-# ---------------------------------------------------------------- with_copied_arguments
+# ---------------------------------------------------------------- aligned
 
 
 def unaligned(values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Helpers for LLVM IR: where memory is reserved, how loops count, what is declare_function once."""
+"""Helpers for LLVM IR: where memory is reserved, how loops count, what is declared once."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.errors import TypeError_, ValueError_
+from s2s.errors import S2STypeError, S2SValueError
 
 
 @pytest.fixture(autouse=True)
@@ -70,15 +70,15 @@ def test_structures() -> None:
 @pytest.mark.parametrize(
     "make, error, message",
     [
-        (lambda x: np.empty(3), ValueError_, r"out has shape \(3,\), but the gradient has \(2,\)"),
-        (lambda x: np.empty((2, 2)), ValueError_, "out for x has 2 axes, but the gradient 1"),
-        (lambda x: np.empty(2, np.float32), TypeError_, "of float32, but the gradient of fl"),
-        (lambda x: [0.0, 0.0], TypeError_, "out for x is a list, not an array"),
-        (lambda x: x, ValueError_, "out overlaps the argument x in memory"),
-        (lambda x: x[::-1], ValueError_, "out overlaps the argument x in memory"),
-        (lambda x: np.broadcast_to(0.0, 2), ValueError_, "read-only"),
-        (lambda x: np.ma.masked_array(np.empty(2)), TypeError_, "is a masked array"),
-        (lambda x: np.lib.stride_tricks.as_strided(np.empty(1), (2,), (0,)), ValueError_,
+        (lambda x: np.empty(3), S2SValueError, r"out has shape \(3,\), but the gradient has \(2,\)"),
+        (lambda x: np.empty((2, 2)), S2SValueError, "out for x has 2 axes, but the gradient 1"),
+        (lambda x: np.empty(2, np.float32), S2STypeError, "of float32, but the gradient of fl"),
+        (lambda x: [0.0, 0.0], S2STypeError, "out for x is a list, not an array"),
+        (lambda x: x, S2SValueError, "out overlaps the argument x in memory"),
+        (lambda x: x[::-1], S2SValueError, "out overlaps the argument x in memory"),
+        (lambda x: np.broadcast_to(0.0, 2), S2SValueError, "read-only"),
+        (lambda x: np.ma.masked_array(np.empty(2)), S2STypeError, "is a masked array"),
+        (lambda x: np.lib.stride_tricks.as_strided(np.empty(1), (2,), (0,)), S2SValueError,
          "elements of out for x overlap in memory"),
     ],
 )  # fmt: skip
@@ -95,16 +95,16 @@ def test_one_buffer_for_each_argument() -> None:
     assert gradient(X, X + 1.0, out=(a, b))[1] is b
     np.testing.assert_array_equal(b, X)
     for out in (a, (a,), (a, b, b), {"x": a, "y": b}):
-        with pytest.raises(TypeError_, match="out must be a tuple of 2: one buffer per wrt"):
+        with pytest.raises(S2STypeError, match="out must be a tuple of 2: one buffer per wrt"):
             gradient(X, X + 1.0, out=out)
-    with pytest.raises(ValueError_, match="two buffers of out overlap in memory"):
+    with pytest.raises(S2SValueError, match="two buffers of out overlap in memory"):
         gradient(X, X + 1.0, out=(a, a))
 
 
 def test_structures_that_do_not_fit() -> None:
     gradient = s2s.grad(nested)
     for out in ({"w": (np.empty(2),)}, [1, 2]):
-        with pytest.raises(TypeError_, match=r"out for p has no '[bw]'"):
+        with pytest.raises(S2STypeError, match=r"out for p has no '[bw]'"):
             gradient({"w": (X,), "b": 3.0}, out=out)
-    with pytest.raises(TypeError_, match=r"out for p\['w'\] has no 0"):
+    with pytest.raises(S2STypeError, match=r"out for p\['w'\] has no 0"):
         gradient({"w": (X,), "b": 3.0}, out={"w": (), "b": np.empty(())})

@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.dispatch.specialization import Specialization, converter, takes_writes
-from s2s.errors import ValueError_
+from s2s.errors import S2SValueError
 from s2s.transforms.ir.nodes import Array, Scalar
 
 
@@ -119,7 +119,7 @@ def test_one_object_by_two_names_is_refused() -> None:
     state, other = State(), State()
     entry, _ = entry_of(both, state, other)
     entry.refuse_shared((state, other))
-    with pytest.raises(ValueError_, match="a and b are one object, and both writes into objects"):
+    with pytest.raises(S2SValueError, match="a and b are one object, and both writes into objects"):
         entry.refuse_shared((state, state))
 
 
@@ -133,11 +133,11 @@ def test_written_arrays_must_be_disjoint() -> None:
     entry.run("loops", params)
     np.testing.assert_array_equal(x, y)
     with pytest.raises(
-        ValueError_, match="x and y overlap in memory, and fill writes into x"
+        S2SValueError, match="x and y overlap in memory, and fill writes into x"
     ) as info:
         entry.check_writes((x, x))
     assert info.value.advice == "pass a copy: y.copy()"
-    with pytest.raises(ValueError_, match="elements of x overlap in memory"):
+    with pytest.raises(S2SValueError, match="elements of x overlap in memory"):
         entry.check_writes((np.lib.stride_tricks.as_strided(np.zeros(1), (3,), (0,)), y))
 
 

@@ -14,7 +14,7 @@ import s2s
 from s2s.call.bind_arguments import unwrap
 from s2s.dispatch import specializations
 from s2s.dispatch.specializations import Options, Specialiser, looks_decorated, specialiser_for
-from s2s.errors import RecompilationWarning, TypeError_, UnsupportedError
+from s2s.errors import RecompilationWarning, S2STypeError, UnsupportedError
 
 
 def made(function: Any, mode: str = "primal", **options: Any) -> Specialiser:
@@ -180,21 +180,23 @@ def test_looks_decorated(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_arguments_that_have_no_gradient(value: Any, message: str) -> None:
-    with pytest.raises(TypeError_, match=message):
+    with pytest.raises(S2STypeError, match=message):
         made(square, "vjp").find((value,), "loops")
 
 
 def test_static_arguments() -> None:
-    with pytest.raises(TypeError_, match="has no parameter 'z'"):
+    with pytest.raises(S2STypeError, match="has no parameter 'z'"):
         made(square, static=("z",))
-    with pytest.raises(TypeError_, match="x of square is static: it has no gradient"):
+    with pytest.raises(S2STypeError, match="x of square is static: it has no gradient"):
         made(square, "vjp", static=("x",))
-    with pytest.raises(TypeError_, match="x of square is static, but an array has no fixed value"):
+    with pytest.raises(
+        S2STypeError, match="x of square is static, but an array has no fixed value"
+    ):
         made(square, static=("x",)).find((np.ones(2),), "loops")
 
 
 def test_arguments_of_no_type() -> None:
-    with pytest.raises(TypeError_, match="x of square: "):
+    with pytest.raises(S2STypeError, match="x of square: "):
         made(square).find((np.array(["a"]),), "loops")
     with pytest.raises(UnsupportedError, match="x of square: .*does not fit in 64 bits"):
         made(square).find((2**70,), "loops")

@@ -1,4 +1,4 @@
-"""Layers that reshape, permute, repeat or pad: every output element is a known input element."""
+"""Layers that reshape, move, repeat or pad: every output element is a known input element."""
 
 from __future__ import annotations
 

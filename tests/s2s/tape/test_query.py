@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.errors import SourceError, UnsupportedError, ValueError_
+from s2s.errors import S2SValueError, SourceError, UnsupportedError
 from s2s.tape.query import Query, _check_alike, _check_equal, _filled, leaves
 
 Pair = namedtuple("Pair", "a b")
@@ -33,7 +33,7 @@ def test_options_of_unconnected_sources() -> None:
 
     assert Query("gradient", None, None, "zero").zero and Query("", None, None, Choice()).zero
     assert not Query("gradient", None, None, "none").zero
-    with pytest.raises(ValueError_, match="'none' or 'zero', not 'zeros'"):
+    with pytest.raises(S2SValueError, match="'none' or 'zero', not 'zeros'"):
         _ = Query("gradient", None, None, "zeros").zero
 
 
@@ -62,7 +62,7 @@ def test_seeds() -> None:
     np.testing.assert_array_equal(tape.gradient(y, x, output_gradients=np.ones(2)), [2.0, 4.0])
     seeds = [np.array([10.0, 0.0], np.float32), 1.0]
     np.testing.assert_array_equal(tape.gradient([y, z], x, output_gradients=seeds), [26.0, 12.0])
-    with pytest.raises(ValueError_, match="the structure of the target"):
+    with pytest.raises(S2SValueError, match="the structure of the target"):
         tape.gradient([y, z], x, output_gradients=[np.ones(2)])
 
 

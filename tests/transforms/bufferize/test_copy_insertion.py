@@ -185,7 +185,7 @@ def test_effects_are_stored_in_their_parameter():
 
 
 def test_one_memory_layout_per_variable_in_compiled_code():
-    """A transposed view and a buffer of the function's insert_copies do not share a variable."""
+    """A transposed view and a buffer of the function's own do not share a variable."""
 
     def build(p: Program, x: Any, c: Any) -> Any:
         a = x * 2.0

@@ -15,7 +15,7 @@ from s2s.transforms.ir.builder import (
     slot_for,
     trip_count,
 )
-from s2s.transforms.ir.errors import TypeError_, UnsupportedError
+from s2s.transforms.ir.errors import S2STypeError, UnsupportedError
 from s2s.transforms.ir.nodes import (
     Array,
     Assign,
@@ -97,7 +97,7 @@ def test_extended_precision_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["1", None, [1.0]])
 def test_other_values_are_no_operands(value: Any) -> None:
-    with pytest.raises(TypeError_, match=f"not {type(value).__name__}"):
+    with pytest.raises(S2STypeError, match=f"not {type(value).__name__}"):
         const(value)
 
 

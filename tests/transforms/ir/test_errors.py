@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from s2s.transforms.ir.errors import (
-    LinAlgError_,
     S2SError,
+    S2SLinAlgError,
+    S2STypeError,
+    S2SValueError,
     SourceError,
-    TypeError_,
     UnsupportedError,
-    ValueError_,
 )
 from s2s.transforms.ir.nodes import Span
 
@@ -65,10 +65,10 @@ def test_control_characters_of_names_are_escaped() -> None:
     ("error", "base"),
     [
         (UnsupportedError, NotImplementedError),
-        (TypeError_, TypeError),
-        (ValueError_, ValueError),
-        (LinAlgError_, np.linalg.LinAlgError),
-        (LinAlgError_, ValueError_),
+        (S2STypeError, TypeError),
+        (S2SValueError, ValueError),
+        (S2SLinAlgError, np.linalg.LinAlgError),
+        (S2SLinAlgError, S2SValueError),
         (SourceError, OSError),
     ],
 )

@@ -1,4 +1,4 @@
-"""Loop IR as text: tests of analyses and loop passes print_module and compare bodies in printed form."""
+"""Loop IR as text: tests of analyses and loop passes write and compare bodies in printed form."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.ir.builder import Builder, NameSupply
-from s2s.transforms.ir.errors import TypeError_, ValueError_
+from s2s.transforms.ir.errors import S2STypeError, S2SValueError
 from s2s.transforms.ir.nodes import Const, Origin, Raise, Span, Var
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import NeedStatic
@@ -80,7 +80,7 @@ def test_an_axis_counts_from_either_end(axis: int, ndim: int) -> None:
         assert axis_of(builder(), axis, ndim) == range(ndim)[axis]
         assert axis_of(builder(), np.int32(axis), ndim) == range(ndim)[axis]
         return
-    with pytest.raises(ValueError_) as error:
+    with pytest.raises(S2SValueError) as error:
         axis_of(builder(), axis, ndim)
     with pytest.raises(np.exceptions.AxisError) as numpys:
         np.sum(np.ones((1,) * ndim), axis=axis)
@@ -89,7 +89,7 @@ def test_an_axis_counts_from_either_end(axis: int, ndim: int) -> None:
 
 @pytest.mark.parametrize("axis", [1.0, "0", None])
 def test_an_axis_is_an_integer(axis: Any) -> None:
-    with pytest.raises(TypeError_, match="source must be an integer"):
+    with pytest.raises(S2STypeError, match="source must be an integer"):
         axis_of(builder(), axis, 3, "source")
 
 
@@ -98,7 +98,7 @@ def test_several_axes_in_the_order_given() -> None:
     assert axes_of(b, -1, 3) == (2,) == axes_of(b, [2], 3)
     assert axes_of(b, (2, -3), 3) == (2, 0) and axes_of(b, (), 3) == ()
     for repeated in [(0, 0), (0, -3)]:
-        with pytest.raises(ValueError_, match="repeated axis"):
+        with pytest.raises(S2SValueError, match="repeated axis"):
             axes_of(b, repeated, 3)
 
 

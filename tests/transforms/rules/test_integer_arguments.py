@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.ir.builder import Builder, NameSupply
-from s2s.transforms.ir.errors import TypeError_, UnsupportedError
+from s2s.transforms.ir.errors import S2STypeError, UnsupportedError
 from s2s.transforms.ir.nodes import Array, Const, Scalar, Type, Var
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import SURFACES
@@ -56,7 +56,7 @@ def test_nested_sequences_keep_their_kind() -> None:
 def test_none_where_it_is_optional() -> None:
     assert as_integers("numpy.sum", parameter("axis"), None) is None
     assert as_integers("numpy.diff", parameter("n", None), None) is None
-    with pytest.raises(TypeError_, match="an integer is required, not NoneType"):
+    with pytest.raises(S2STypeError, match="an integer is required, not NoneType"):
         as_integers("numpy.diff", parameter("n"), None)
 
 
@@ -70,7 +70,7 @@ def test_floats_are_no_integers_even_if_whole(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["2", {}, object()])
 def test_other_objects_are_no_integers(value: Any) -> None:
-    with pytest.raises(TypeError_, match=f"not {type(value).__name__}"):
+    with pytest.raises(S2STypeError, match=f"not {type(value).__name__}"):
         integers(value)
 
 

@@ -47,9 +47,12 @@ def words_of(frame: Frame) -> dict[str, list[FrameSlot]]:
 def test_words_do_not_overlap() -> None:
     frame, known = framed()
     used: dict[int, str] = {}
-    for name, words in {**words_of(frame), **{f"given {n}": [w for w in ws if isinstance(w, FrameSlot)]
-                                              for n, ws in frame.given.items()
-                                              if frame.words.get(n) != ws}}.items():  # fmt: skip
+    changed = {
+        f"given {name}": [word for word in words if isinstance(word, FrameSlot)]
+        for name, words in frame.given.items()
+        if frame.words.get(name) != words
+    }
+    for name, words in {**words_of(frame), **changed}.items():
         for word in words:
             size = 2 if word.type == Context(lambda: None).value_type(types.complex128) else 1
             for position in range(word.position, word.position + size):

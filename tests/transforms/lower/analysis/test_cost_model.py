@@ -1,4 +1,4 @@
-"""The loop_cost of loops, in additions, and trip counts."""
+"""The work of loops, in additions, and trip counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def value(e: L.Expr, **names: int) -> int:
 
 
 def cost(body: str, dtype: str = "float64") -> int:
-    """The loop_cost of one iteration of a loop with this body."""
+    """The work of one iteration of a loop with this body."""
     lines = "\n    ".join(body.splitlines())
     (loop,) = ir(f"for i in range(n):\n    {lines}", x=f"{dtype}[:]", y=f"{dtype}[:]", s=dtype)
     assert isinstance(loop, L.Loop)

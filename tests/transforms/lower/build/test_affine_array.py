@@ -1,4 +1,4 @@
-"""Integer arrays whose elements are as_affine functions of the index."""
+"""Integer arrays whose elements are affine functions of the index."""
 
 from __future__ import annotations
 

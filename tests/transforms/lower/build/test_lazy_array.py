@@ -1,4 +1,4 @@
-"""Values, and the emitter of statements and names."""
+"""Values, and the writer of statements and names."""
 
 from __future__ import annotations
 

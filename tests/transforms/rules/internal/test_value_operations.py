@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s.transforms.ir.builder import Builder, NameSupply
-from s2s.transforms.ir.errors import ValueError_
+from s2s.transforms.ir.errors import S2SValueError
 from s2s.transforms.ir.nodes import Array, Record, Scalar, Slot, Var
 from s2s.transforms.ir.precedence import ADD, ATOM
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
@@ -55,7 +55,7 @@ def test_the_size_of_one_axis() -> None:
     x = np.ones((2, 3))
     for axis in (0, 1, -1, -2):
         assert call("numpy.size", x, axis) == np.size(x, axis)
-    with pytest.raises(ValueError_, match="axis 2 is out of bounds"):
+    with pytest.raises(S2SValueError, match="axis 2 is out of bounds"):
         call("numpy.size", x, 2)
     b = Builder(NameSupply(), Facts())
     assert SURFACES["numpy.shape"](b, [[1.0, 2.0]]) == (1, 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.ir.errors import ValueError_
+from s2s.transforms.ir.errors import S2SValueError
 from s2s.transforms.ir.nodes import Assign
 from s2s.transforms.rules import SURFACES
 from tests.transforms.rules.numeric import Trial, call, check_derivatives, run, same_as_numpy
@@ -36,7 +36,7 @@ def test_one_shift_per_axis() -> None:
     same_as_numpy("numpy.roll", X, (1, -2), (0, 1))
     with pytest.raises(ValueError):
         call("numpy.roll", X, (1, 2, 3), (0, 1))
-    with pytest.raises(ValueError_, match="axis 2 is out of bounds"):
+    with pytest.raises(S2SValueError, match="axis 2 is out of bounds"):
         call("numpy.roll", X, 1, 2)
 
 
