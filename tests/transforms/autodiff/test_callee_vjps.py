@@ -25,7 +25,8 @@ from s2s.transforms.ir.nodes import (
     walk,
 )
 from s2s.transforms.ir.symbolic_dims import Facts
-from tests.transforms.programs import F8, Program, differences, program, run
+from tests.oracle import central_differences
+from tests.transforms.programs import F8, Program, program, run
 
 
 def module_of(**bodies: Block) -> Module:
@@ -138,7 +139,7 @@ def test_the_vjp_of_a_recursive_function() -> None:
     out, *bars = results(vjp, *args, 1.0)
     assert out == results(module, *args)[0]
     for at, bar in enumerate(bars):
-        want = differences(lambda *a: results(module, *a)[0], args, at)
+        want = central_differences(lambda *a: results(module, *a)[0], args, at)
         np.testing.assert_allclose(bar, want, rtol=1e-7)
 
 
