@@ -37,7 +37,7 @@ def vectors(p: Program, x: Any, n: Any) -> Any:
 def test_a_number_per_iteration():
     (plan,) = plans({"x": F8, "n": N}, chain)
     assert plan.kind == "dense" and len(plan.loops) == len(plan.restore_loops) == 1
-    assert plan.shape == () and plan.cuts == ()
+    assert plan.shape == () and plan.ragged_axes == ()
     assert len(plan.sizes) == len(plan.save_at) == len(plan.restore_at) == 1
     # The index of the loop is the number of the iteration, in both sweeps.
     assert all(isinstance(x, Var) for x in (*plan.save_at, *plan.restore_at))
