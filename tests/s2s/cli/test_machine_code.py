@@ -9,6 +9,7 @@ import pytest
 
 import s2s
 from s2s.cli import machine_code
+from s2s.codegen import kernel_module
 from s2s.codegen.kernel_module import KERNEL
 
 LLVM = """\
