@@ -32,7 +32,7 @@ def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
     kept = parse_cache.get(text, key)
     if kept is not None:
         return Source(file, lines, *kept), kept[0].body[0]
-    translator = parse_around(frame.f_code, lines, line)
+    translator = parse_around(frame.f_code, file, lines, line)
     if translator is not None:
         import libcst as cst
 
