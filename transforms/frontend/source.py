@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import SourceError
+from ..ir.errors import SourceError, UnsupportedError
 from ..ir.nodes import Span
 from ..ir.quote import printable
 from ..ir.record import field, record
@@ -84,18 +84,22 @@ def read(function: Any) -> Source:
     name = getattr(function, "__qualname__", repr(function))
     lines, file = text_of(function, name)
     code: types.CodeType = function.__code__
-    text, key = "".join(lines), cache_key(code)
-    kept = parse_cache.get(text, key)
-    if kept is not None:
-        return Source(file, lines, *kept)
-    now = _code_now(code, file, text)
-    found = None if now is None else _parsed(now, file, lines, code)
-    if found is None:
-        nearby = _parsed(code, file, lines, code)
-        found = nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+    text = "".join(lines)
+    try:
+        key = cache_key(code)
+        kept = parse_cache.get(text, key)
+        if kept is not None:
+            return Source(file, lines, *kept)
+        now = _code_now(code, file, text)
+        found = _found(function, code, now, file, lines)
+    except RecursionError as error:
+        raise too_deep(name, file, lines, code.co_firstlineno) from error
     if found is None and file.startswith("<"):
         # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
         raise SourceError(f"{name}: {NOT_AVAILABLE}")
+    if found is None and now is not None:
+        span, line = _line(file, lines, now.co_firstlineno)
+        raise SourceError(f"{name} cannot be parsed", span=span, source_line=line)
     if found is None:
         raise SourceError(
             f"{name}: its source in {file} has changed since it was loaded",
@@ -103,6 +107,39 @@ def read(function: Any) -> Source:
         )
     parse_cache.put(text, key, (found.node, found.first, found.last, found.comments))
     return found
+
+
+def _found(
+    function: Any,
+    code: types.CodeType,
+    now: types.CodeType | None,
+    file: str,
+    lines: list[str],
+) -> Source | None:
+    """The source of a function whose code in the file as it is now is `now`; None if it is not
+    there."""
+    found = None if now is None else _parsed(now, file, lines, code)
+    if found is None:
+        nearby = _parsed(code, file, lines, code)
+        found = nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+    return found
+
+
+def too_deep(name: str, file: str, lines: list[str], line: int) -> UnsupportedError:
+    """The error for a text that nests more deeply than Python's stack allows to read."""
+    span, text = _line(file, lines, line)
+    return UnsupportedError(
+        f"{name} nests expressions or blocks too deeply to be read",
+        span=span,
+        source_line=text,
+        advice="split long expressions into several statements",
+    )
+
+
+def _line(file: str, lines: list[str], line: int) -> tuple[Span, str]:
+    """The place and the text of a line."""
+    text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    return Span(file, line, len(text) - len(text.lstrip()), line, len(text)), text
 
 
 def cache_key(code: types.CodeType, *more: Any) -> str:
@@ -145,9 +182,10 @@ def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | No
 def _is_rewritten(function: Any, node: c.Func) -> bool:
     """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
     code of a function that has one is not what Python makes of its text."""
-    loader = type(function.__globals__.get("__loader__"))
-    rewritten = not loader.__module__.startswith(("importlib.", "_frozen_importlib", "zipimport"))
-    return rewritten and any(isinstance(n, c.Assert) for n in walk(node))
+    loader = type(function.__globals__.get("__loader__")).__module__
+    # `builtins`: there is no loader, or it is a class of Python's own.
+    plain = ("importlib.", "_frozen_importlib", "zipimport", "builtins")
+    return not loader.startswith(plain) and any(isinstance(n, c.Assert) for n in walk(node))
 
 
 @functools.lru_cache(maxsize=32)
@@ -156,7 +194,7 @@ def codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
     try:
         flags = _TOP_LEVEL_AWAIT
         whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = error.msg if isinstance(error, SyntaxError) else error
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({message})") from None
     found: dict[str, list[types.CodeType]] = {}
