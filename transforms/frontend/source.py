@@ -268,7 +268,8 @@ def parse_around(
     own = not code.co_name.startswith("<")
     tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
     for first, last in tries:
-        text = "".join(lines[first - 1 : last])
+        # Indentation counts from the last form feed, which libcst accepts between lines only.
+        text = _FORM_FEED.sub("", "".join(lines[first - 1 : last]))
         indented = text[:1] in " \t\f"
         try:
             module = cst.parse_module(f"if 1:\n{text}" if indented else text)
@@ -288,6 +289,7 @@ def parsed(text: str) -> c.Block:
     return Translator(module).block(module)
 
 
+_FORM_FEED = re.compile(r"\A[ \t\f]*\f")
 MOST_TRIES = 200  # candidates for the last line of a statement
 
 
