@@ -6,25 +6,28 @@ import ast
 import os
 import sysconfig
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import libcst as cst
 import numpy as np
 
+from s2s.transforms.frontend.cst_to_core import Translator
 from s2s.transforms.syntax import core as c
 from tests.scale import ALL, sample
 
 ROOT = Path(__file__).parents[3]
-OWN = ("tests/corpus", "examples", "s2s/layers", "transforms")
+PROGRAMS = ("tests/corpus", "examples", "s2s/layers")
 LARGEST = 40_000  # bytes of a file in the sample
+SAMPLED = {"compiler": 40, "library": 30}  # files
 
 
 @cache
 def own_files() -> list[Path]:
-    """The corpus, the examples, the layers and the compiler."""
-    return [path for folder in OWN for path in sorted((ROOT / folder).rglob("*.py"))]
+    """The corpus, the examples, the layers, and a sample of the compiler."""
+    found = [path for folder in PROGRAMS for path in sorted((ROOT / folder).rglob("*.py"))]
+    return found + sample(sorted((ROOT / "transforms").rglob("*.py")), SAMPLED["compiler"])
 
 
 @cache
@@ -37,7 +40,7 @@ def library_files() -> list[Path]:
             inside[:] = sorted(d for d in inside if d not in ("site-packages", "lib2to3"))
             found += [Path(folder, name) for name in sorted(names) if name.endswith(".py")]
     small = [path for path in found if ALL or path.stat().st_size <= LARGEST]
-    return [path for path in sample(small, 40) if text_of(path) is not None]
+    return [path for path in sample(small, SAMPLED["library"]) if text_of(path) is not None]
 
 
 @cache
@@ -51,6 +54,27 @@ def text_of(path: Path) -> str | None:
     except (SyntaxError, ValueError):
         return None
     return text
+
+
+@cache
+def translator(path: Path) -> Translator:
+    """The parsed file, with the positions of its nodes."""
+    return Translator(module(path))
+
+
+@cache
+def module(path: Path) -> cst.Module:
+    text = text_of(path)
+    assert text is not None
+    return cst.parse_module(text)
+
+
+def functions(path: Path) -> list[c.Define]:
+    """The functions of a file, those inside of functions and classes too, in order."""
+    found = translator(path).recorder.found[cst.FunctionDef]
+    plain = [node for node in found if node.asynchronous is None]
+    defined: list[Any] = [translator(path).stmt(node) for node in plain]
+    return sorted(defined, key=lambda node: node.at)
 
 
 def difference(found: Any, expected: Any, places: bool = True, path: str = "") -> str | None:
@@ -85,13 +109,6 @@ def difference(found: Any, expected: Any, places: bool = True, path: str = "") -
 
 def _prints_refused(node: Any) -> bool:
     """Whether a node is the call as which the printer shows `Refused`."""
-    call = node.value if isinstance(node, c.Eval) else node
+    call = node.value if isinstance(node, (c.Eval, c.Return)) else node
     function = call.function if isinstance(call, c.Call) else None
     return isinstance(function, c.Name) and function.id == "__refused__"
-
-
-def functions(block: c.Block) -> Iterator[c.Func]:
-    """The functions at the top level of a module."""
-    for stmt in block:
-        if isinstance(stmt, c.Define):
-            yield stmt.func
