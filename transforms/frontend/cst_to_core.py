@@ -158,12 +158,16 @@ class Translator:
         if isinstance(node.names, cst.ImportStar):  # which Python allows in modules only
             return self.refused(node, ("`import *` is not supported", "import names"))
         names = tuple(map(self.alias, node.names))
-        module = "" if node.module is None else _dotted(node.module)
+        module = "" if node.module is None else self.dotted(node.module)
         return c.ImportFrom(self.at(node), len(node.relative), module, names)
 
     def alias(self, node: cst.ImportAlias) -> c.Alias:
         asname = None if node.asname is None else self.name(node.asname.name.value)  # type: ignore[union-attr]
-        return c.Alias(self.at(node), _dotted(node.name), asname)
+        return c.Alias(self.at(node), self.dotted(node.name), asname)
+
+    def dotted(self, node: cst.BaseExpression) -> str:
+        """The name of a module; Python mangles one without dots."""
+        return self.name(node.value) if isinstance(node, cst.Name) else _dotted(node)
 
     def stmt_Global(self, node: cst.Global) -> c.Stmt:
         return c.Global(self.at(node), tuple(self.name(n.name.value) for n in node.names))
@@ -534,7 +538,7 @@ class _Binds(cst.CSTVisitor):
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
         if node.asname is None:
-            self.names.append(_dotted(node.name).split(".")[0])
+            self.names.append(self.translator.dotted(node.name).split(".")[0])
 
     def visit_Del(self, node: cst.Del) -> None:
         self.bind(node.target)

@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import SourceError
+from ..ir.errors import SourceError, UnsupportedError
 from ..ir.nodes import Span
 from ..ir.quote import printable
 from ..ir.record import field, record
@@ -85,23 +85,27 @@ def read(function: Any) -> Source:
     name = getattr(function, "__qualname__", repr(function))
     lines, file = text_of(function, name)
     code: types.CodeType = function.__code__
-    text, key = "".join(lines), cache_key(code)
-    kept = parse_cache.get(text, key)
-    if kept is not None:
-        return Source(file, lines, *kept)
-    now = _code_now(code, file, text)
-    found = None if now is None else _parsed(now, file, lines)
-    if found is None and now is None:
-        nearby = _parsed(code, file, lines)
-        found = nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
-    if found is None and now is not None:
-        raise SourceError(
-            f"{name}: its source in {file} cannot be parsed by libcst",
-            advice="write it in a more usual form, lambdas on lines of their own; or update libcst",
-        )
+    text = "".join(lines)
+    try:
+        key = cache_key(code)
+        kept = parse_cache.get(text, key)
+        if kept is not None:
+            return Source(file, lines, *kept)
+        now = _code_now(code, file, text)
+        found = _found(function, code, now, file, lines)
+    except RecursionError as error:
+        raise too_deep(name, file, lines, code.co_firstlineno) from error
     if found is None and file.startswith("<"):
         # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
         raise SourceError(f"{name}: {NOT_AVAILABLE}")
+    if found is None and now is not None:
+        span, line = _line(file, lines, now.co_firstlineno)
+        raise SourceError(
+            f"{name} cannot be parsed",
+            span=span,
+            source_line=line,
+            advice="write its statements in their usual form, and each lambda on a line of its own",
+        )
     if found is None:
         raise SourceError(
             f"{name}: its source in {file} has changed since it was loaded",
@@ -109,6 +113,38 @@ def read(function: Any) -> Source:
         )
     parse_cache.put(text, key, (found.node, found.first, found.last, found.comments))
     return found
+
+
+def _found(
+    function: Any,
+    code: types.CodeType,
+    now: types.CodeType | None,
+    file: str,
+    lines: list[str],
+) -> Source | None:
+    """The source of a function whose code in the file as it is now is `now`; None if it is not
+    there."""
+    if now is not None:
+        return _parsed(now, file, lines)
+    nearby = _parsed(code, file, lines)
+    return nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+
+
+def too_deep(name: str, file: str, lines: list[str], line: int) -> UnsupportedError:
+    """The error for a text that nests more deeply than Python's stack allows to read."""
+    span, text = _line(file, lines, line)
+    return UnsupportedError(
+        f"{name} nests expressions or blocks too deeply to be read",
+        span=span,
+        source_line=text,
+        advice="split long expressions into several statements",
+    )
+
+
+def _line(file: str, lines: list[str], line: int) -> tuple[Span, str]:
+    """The place and the text of a line."""
+    text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    return Span(file, line, len(text) - len(text.lstrip()), line, len(text)), text
 
 
 def cache_key(code: types.CodeType, *more: Any) -> str:
@@ -151,11 +187,13 @@ def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | No
 def _is_rewritten(function: Any, node: c.Func) -> bool:
     """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
     code of a function that has one is not what Python makes of its text."""
-    loader = type(function.__globals__.get("__loader__"))
-    rewritten = not loader.__module__.startswith(("importlib.", "_frozen_importlib", "zipimport"))
-    return rewritten and any(isinstance(n, c.Assert) for n in walk(node))
+    loader = type(function.__globals__.get("__loader__")).__module__
+    # `builtins`: there is no loader, or it is a class of Python's own.
+    plain = ("importlib.", "_frozen_importlib", "zipimport", "builtins")
+    return not loader.startswith(plain) and any(isinstance(n, c.Assert) for n in walk(node))
 
 
+@functools.lru_cache(maxsize=32)
 def codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
     """The code of all functions in a text, by name."""
     found: dict[str, list[types.CodeType]] = {}
@@ -170,7 +208,7 @@ def _codes_in_classes(file: str, text: str) -> list[tuple[types.CodeType, str]]:
     try:
         flags = _TOP_LEVEL_AWAIT
         whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = error.msg if isinstance(error, SyntaxError) else error
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({message})") from None
     found: list[tuple[types.CodeType, str]] = []
@@ -242,7 +280,8 @@ def parse_around(code: types.CodeType, file: str, lines: list[str], line: int) -
     tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
     # The whole file, for statements that `tries` does not delimit.
     for first, last in itertools.chain(tries, [(1, len(lines))]):
-        text = "".join(lines[first - 1 : last])
+        # Indentation counts from the last form feed, which libcst accepts between lines only.
+        text = _FORM_FEED.sub("", "".join(lines[first - 1 : last]))
         indented = text[:1] in " \t\f"
         try:
             module = cst.parse_module(f"if 1:\n{text}" if indented else text)
@@ -262,6 +301,7 @@ def parsed(text: str) -> c.Block:
     return Translator(module).block(module)
 
 
+_FORM_FEED = re.compile(r"\A[ \t\f]*\f")
 MOST_TRIES = 200  # candidates for the last line of a definition
 MOST_STARTS, MOST_ENDS = 20, 8  # candidates for the first and last line of a statement
 

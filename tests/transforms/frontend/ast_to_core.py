@@ -265,3 +265,10 @@ def _whole(nodes: list[Any]) -> bool:
 def translate(text: str) -> c.Block:
     oracle = Oracle(text)
     return oracle.all(ast.parse(text).body)
+
+
+def functions(text: str) -> list[c.Define]:
+    """The functions of a module, those inside of functions and classes too, in order."""
+    oracle = Oracle(text)
+    found = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    return sorted(map(oracle.FunctionDef, found), key=lambda node: node.at)
