@@ -12,7 +12,6 @@ import pytest
 
 from s2s.errors import SourceError
 from s2s.tape.block_source import source_of
-from s2s.transforms.syntax import core
 from s2s.transforms.syntax.printer import show_block
 
 
@@ -31,8 +30,8 @@ def test_the_statement_and_its_lines() -> None:
     with Asks() as asks:
         # a comment
         y = x * 2.0
-    node = asks.node
-    assert isinstance(node, core.With) and show_block(node.body[:1]).strip() == "y = x * 2.0"
+    assert show_block(asks.node.body) == "y = x * 2.0\n"
+    assert asks.source.node.body == (asks.node,)
     assert asks.source.last - asks.source.first == 2 and y == 2.0
     assert asks.source.file == __file__
     assert "# a comment" in str(asks.source.comments)
@@ -43,7 +42,7 @@ def test_nested_blocks() -> None:
         with Asks() as inner:
             x = 1.0
     assert inner.source.first == outer.source.first + 1 and x == 1.0
-    assert show_block(outer.node.body[:1]).startswith("with Asks() as inner")
+    assert show_block(outer.node.body).startswith("with Asks() as inner")
 
 
 def test_several_managers_over_several_lines() -> None:
@@ -52,14 +51,14 @@ def test_several_managers_over_several_lines() -> None:
         Asks() as other,
     ):
         pass
-    assert one.node is not None and one.source.first == other.source.first
+    assert one.source.node is not None and one.source.first == other.source.first
 
 
 def test_two_blocks_on_adjacent_lines() -> None:
     with Asks() as one: x = 1  # fmt: skip # noqa: E701
     with Asks() as other: y = 2  # fmt: skip # noqa: E701
-    assert show_block(one.node.body[:1]).strip() == "x = 1"
-    assert show_block(other.node.body[:1]).strip() == "y = 2" and (x, y) == (1, 2)
+    assert show_block(one.node.body) == "x = 1\n"
+    assert show_block(other.node.body) == "y = 2\n" and (x, y) == (1, 2)
 
 
 TEXT = """
