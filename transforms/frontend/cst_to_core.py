@@ -220,11 +220,11 @@ class Translator:
 
     def stmt_ClassDef(self, node: cst.ClassDef) -> c.Stmt:
         refusal = "a class inside the function is not supported", "define it at module level"
-        return self.refused(node, refusal, [self.name(node.name.value)])
+        return self.refuse_compound(node, refusal)
 
     def stmt_FunctionDef(self, node: cst.FunctionDef) -> c.Stmt:
         if node.asynchronous is not None:
-            return self.refused(node, _ASYNC["FunctionDef"], [self.name(node.name.value)])
+            return self.refuse_compound(node, _ASYNC["FunctionDef"])
         decorators = tuple(self.expr(d.decorator) for d in node.decorators)
         return c.Define(self.at(node), self.function(node), decorators)
 
@@ -268,7 +268,7 @@ class Translator:
         return found
 
     def refuse_compound(self, node: cst.CSTNode, refusal: tuple[str, str]) -> c.Refused:
-        """A statement with blocks that are not translated; what they bind is local all the same."""
+        """Syntax whose parts are not translated; what they bind is local all the same."""
         binds = _Binds(self)
         node.visit(binds)
         for inner in binds.whole:
@@ -320,7 +320,8 @@ class Translator:
         return c.Const(self.at(node), values[0][:0].join(values))
 
     def expr_TemplatedString(self, node: cst.CSTNode) -> c.Expr:
-        return self.refused(node, ("template strings are not supported", "use an f-string"))
+        refusal = "template strings are not supported", "use an f-string"
+        return self.refuse_compound(node, refusal)
 
     def format_parts(self, node: cst.BaseString) -> tuple[str | c.Field, ...]:
         found: list[str | c.Field] = []
@@ -451,7 +452,7 @@ class Translator:
         return c.Seq(self.at(node), "list", self.elements(node.elements))
 
     def expr_Set(self, node: cst.Set) -> c.Expr:
-        return self.refused(node, _SETS)
+        return self.refuse_compound(node, _SETS)
 
     def expr_StarredElement(self, node: cst.StarredElement) -> c.Expr:
         return c.Star(self.at(node), self.expr(node.value))
@@ -479,7 +480,7 @@ class Translator:
         return c.Comp(self.at(node), "list", element, self.clauses(node.for_in))
 
     def expr_SetComp(self, node: cst.SetComp) -> c.Expr:
-        return self.refused(node, (_SETS[0], "use a list comprehension"))
+        return self.refuse_compound(node, (_SETS[0], "use a list comprehension"))
 
     def expr_GeneratorExp(self, node: cst.GeneratorExp) -> c.Expr:
         at, element = self.with_own_parentheses(node), self.expr(node.elt)
@@ -555,14 +556,19 @@ class _Binds(cst.CSTVisitor):
         self.whole.append(node)
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        self.bind(node.name)
-        return False
+        return self.outside(node.params, *node.decorators, name=node.name)
 
     def visit_ClassDef(self, node: cst.ClassDef) -> bool:
-        self.bind(node.name)
-        return False
+        return self.outside(*node.decorators, *node.bases, *node.keywords, name=node.name)
 
     def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return self.outside(node.params)
+
+    def outside(self, *parts: cst.CSTNode, name: cst.Name | None = None) -> bool:
+        """Of an inner scope, what is evaluated in this one."""
+        self.bind(name)
+        for part in parts:
+            part.visit(self)
         return False
 
 

@@ -75,12 +75,21 @@ def local_names(func: c.Func) -> frozenset[str]:
             names.update(node.binds)
         elif isinstance(node, c.Define):
             names.add(node.func.name)
+            todo += [(part, False) for part in (*node.decorators, node.func.params)]
             continue
         elif isinstance(node, c.Lambda):
+            todo.append((node.func.params, False))
             continue
         elif isinstance(node, c.Comp):
             # A comprehension's targets are its own, those of `:=` inside are not.
-            names |= {n.target.id for n in walk(node) if isinstance(n, c.Bind)}
+            names |= {n.target.id for n in _outside_lambdas(node) if isinstance(n, c.Bind)}
             continue
         todo += _children(node, stored)
     return frozenset(names)
+
+
+def _outside_lambdas(node: c.Node) -> Iterator[c.Node]:
+    """The nodes of a tree; of the lambdas in it, only the parameters."""
+    yield node
+    for child in children(node):
+        yield from _outside_lambdas(child.func.params if isinstance(child, c.Lambda) else child)
