@@ -14,16 +14,16 @@ from s2s.transforms.frontend.check_subset import (
     on_pause,
     on_tape,
 )
-from s2s.transforms.frontend.source import parsed, read
+from s2s.transforms.frontend.source import read
 from s2s.transforms.syntax import core as c
 from s2s.transforms.syntax.printer import show_block, show_function
 from s2s.transforms.syntax.traverse import walk
+from tests.transforms.frontend.sources import only
 
 
 def function(body: str) -> c.Func:
     inner = "".join(f"    {line}\n" for line in body.split("\n"))
-    (define,) = parsed(f"def f(x):\n{inner}")
-    assert isinstance(define, c.Define)
+    define = only(f"def f(x):\n{inner}")
     return define.func
 
 
@@ -40,7 +40,8 @@ UNCHANGED = [
     "return x", "while x:\n    break\nelse:\n    return 1",
     "with np.errstate(all='ignore'):\n    return x",
     "with numpy.errstate(divide='ignore', over='warn'), errstate():\n    return x",
-    "with s2s.adjoint(x) as x_bar:\n    y = x_bar", "with adjoint(x):\n    for i in x:\n        break",
+    "with s2s.adjoint(x) as x_bar:\n    y = x_bar",
+    "with adjoint(x):\n    for i in x:\n        break",
     "with GradientTape() as t, tf.GradientTape(persistent=True) as u:\n    y = x",
     "with t.stop_recording():\n    while x:\n        if y:\n            continue\n        break",
     "with GradientTape() as t:\n    def g():\n        return x\n    h = lambda: x",
@@ -118,7 +119,7 @@ def test_what_is_refused_has_place_advice_and_the_names_it_binds() -> None:
 
 def test_kinds_of_with() -> None:
     def kinds(text: str) -> list[bool]:
-        (stmt,) = parsed(f"with {text}: pass")
+        stmt = only(f"with {text}: pass")
         assert isinstance(stmt, c.With)
         return [test(stmt) for test in (is_errstate, on_adjoint, on_tape, on_pause)]
 

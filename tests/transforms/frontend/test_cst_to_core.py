@@ -19,6 +19,7 @@ from tests.transforms.frontend.sources import (
     functions,
     library_files,
     module,
+    only,
     own_files,
     text_of,
 )
@@ -207,12 +208,14 @@ REFUSED = [
      "finally:\n    for m in n: del o; p: int; p; q += 1; (r := s)\n    def t(u): v = 1\n"
      "    class w: x = 1\n    lambda y: (z := y)",
      "`try` is not supported", {*"adehilmopqrtw"}),
-    ("match a:\n    case [b, *c] | {'d': b, **c} if (e := a): f = 1\n    case G(h, i=j) as k: pass\n"
+    ("match a:\n    case [b, *c] | {'d': b, **c} if (e := a): f = 1\n"
+     "    case G(h, i=j) as k: pass\n"
      "    case _: pass", "`match` is not supported", {*"bcefhjk"}),
     ("class a(b):\n    c = 1", "a class inside the function is not supported", {"a"}),
     ("async def a(): b = 1", "`async` functions are not supported", {"a"}),
     ("x = {(a := 1)}", "sets are not supported", {"a"}),
-    ("class a((b := c), d=(e := f)): g = 1", "a class inside the function is not supported", {*"abe"}),
+    ("class a((b := c), d=(e := f)): g = 1",
+     "a class inside the function is not supported", {*"abe"}),
     ("@(a := b)\ndef c(d=(e := f)): pass\ntry: lambda g=(h := i): j\nfinally:\n  @(k := l)\n"
      "  def m(n=(o := p)): q = 1", "`try` is not supported", {*"hkmo"}),
     ("x = {a for a in b}", "sets are not supported", set()),
@@ -222,8 +225,7 @@ REFUSED = [
 @pytest.mark.parametrize("text, message, binds", REFUSED)
 def test_refused_syntax_binds_the_names_that_python_would(text: str, message: str, binds) -> None:
     inner = "".join(f"    {line}\n" for line in text.splitlines())
-    (define,) = parsed(f"def f():\n{inner}")
-    assert isinstance(define, c.Define)
+    define = only(f"def f():\n{inner}")
     (refused,) = [n for n in walk(define.func) if isinstance(n, c.Refused)]
     assert refused.message == message and refused.advice and set(refused.binds) == binds
     space: dict[str, Any] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def parameters(derived: Derived) -> str:
 
 
 def test_it_looks_like_the_plain_function() -> None:
-    derived = derive(loss, "grad", wrt=("x",))
+    derived: Any = derive(loss, "grad", wrt=("x",))
     assert derived.plain is loss and derive(derived, "jvp").plain is loss
     assert derived.__code__ is loss.__code__ and derived.__kwdefaults__ == {"k": 2}
     assert (derived.__name__, derived.__doc__) == ("loss", "Its doc.")

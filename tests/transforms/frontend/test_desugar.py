@@ -11,8 +11,9 @@ import pytest
 import s2s
 from s2s.transforms.frontend.check_subset import check_subset
 from s2s.transforms.frontend.desugar import show_desugared
-from s2s.transforms.frontend.source import parsed, read
+from s2s.transforms.frontend.source import read
 from tests.scale import count
+from tests.transforms.frontend.sources import only
 
 
 def while_else(x):
@@ -198,7 +199,8 @@ CHANGES = [
     (
         "for i in x:\n    if a:\n        if b: continue\n        c\n    else:\n        d\n    e",
         "for i in x:\n    left_L3 = False\n    if a:\n        if b:\n            left_L3 = True\n"
-        "        else:\n            c\n    else:\n        d\n    if not left_L3:\n        e\nreturn",
+        "        else:\n            c\n    else:\n        d\n    if not left_L3:\n"
+        "        e\nreturn",
     ),
     ("for i in x: pass\nelse: y\nreturn x", "for i in x:\n    pass\ny\nreturn x"),
     (
@@ -222,7 +224,7 @@ CHANGES = [
 @pytest.mark.parametrize("body, expected", CHANGES)
 def test_before_and_after(body: str, expected: str) -> None:
     inner = "".join(f"    {line}\n" for line in body.split("\n"))
-    (define,) = parsed(f"def f(x):\n{inner}")
+    define = only(f"def f(x):\n{inner}")
     lines = show_desugared(check_subset(define.func)).splitlines()
     assert "\n".join(line[4:] for line in lines[1:]) == expected
 
@@ -259,7 +261,7 @@ def test_random_jumps(seed: int) -> None:
     random = Random(seed)
     body = "".join(f"    {line}\n" for line in [*_block(random, 3, False), "return (t, 0)"])
     text = f"def f(x, t):\n{body}"
-    (define,) = parsed(text)
+    define = only(text)
     func = check_subset(define.func)
     desugared = show_desugared(func)
     before: dict[str, Any] = {}

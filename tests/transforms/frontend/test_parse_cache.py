@@ -59,7 +59,8 @@ def test_each_code_object_has_its_own_key() -> None:
     others = [
         "\ndef f(x, y): return x + 1", "def f(x, z): return x + 1", "def f(x, y): return x + 2",
         "def f(x, y): return x + 1.0", "def f(x, y): return x + True", "def f(x, y): return x - 1",
-        "def f(x, *y): return x + 1", "def f(x, /, y): return x + 1", "def f(x, *, y): return x + 1",
+        "def f(x, *y): return x + 1",
+        "def f(x, /, y): return x + 1", "def f(x, *, y): return x + 1",
         "f = lambda x, y: x + 1", "def f(x, y): return lambda: x + 1", "def f(x, y): yield x + 1",
     ]  # fmt: skip
     keys = {cache_key(base), *(cache_key(code(text)) for text in others)}

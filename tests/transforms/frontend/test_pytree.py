@@ -67,17 +67,20 @@ LEAVES = [
     (1.0, ScalarSpec("float64", True)), (1, ScalarSpec("int64", True)),
     (True, ScalarSpec("bool", True)), (np.bool_(True), ScalarSpec("bool", False)),
     (1j, ScalarSpec("complex128", True)), (np.float32(1), ScalarSpec("float32", False)),
-    (np.float64(1), ScalarSpec("float64", False)), (np.complex128(1), ScalarSpec("complex128", False)),
+    (np.float64(1), ScalarSpec("float64", False)),
+    (np.complex128(1), ScalarSpec("complex128", False)),
     (np.int8(1), ScalarSpec("int8", False)), (2**63 - 1, ScalarSpec("int64", True)),
     (-(2**63), ScalarSpec("int64", True)),
-    (np.ones((2, 3)), ArraySpec("float64", 2, "C")), (np.ones((2, 3)).T, ArraySpec("float64", 2, "A")),
+    (np.ones((2, 3)), ArraySpec("float64", 2, "C")),
+    (np.ones((2, 3)).T, ArraySpec("float64", 2, "A")),
     (np.ones(6)[::2], ArraySpec("float64", 1, "A")), (np.ones(()), ArraySpec("float64", 0, "C")),
     (READ_ONLY, ArraySpec("float64", 1, "C", writeable=False)),
     (np.zeros(2, bool), ArraySpec("bool", 1, "C")),
     (np.ones(2).view(Sub), ArraySpec("float64", 1, "C")),
     (np.zeros(2, [("a", "f8"), ("b", ">i4")]), RecordSpec((("a", "float64"), ("b", ">i4")), 1)),
     (np.random.default_rng(0), RngSpec()),
-    (None, Fixed(None)), ("a", Fixed("a")), (math, Fixed(math)), (slice(1, None), Fixed(slice(1, None))),
+    (None, Fixed(None)), ("a", Fixed("a")), (math, Fixed(math)),
+    (slice(1, None), Fixed(slice(1, None))),
 ]  # fmt: skip
 
 
@@ -151,9 +154,11 @@ def closure(k: float, default: float = 1.0) -> Any:
 
 def test_plain_values_by_value_and_others_by_identity() -> None:
     same = [(1, 1), ("a", "a"), (None, None), (..., ...), (slice(1, 2), slice(1, 2)),
-            (np.dtype("f8"), np.dtype(float)), (closure(1), closure(2)), (closure, closure)]  # fmt: skip
+            (np.dtype("f8"), np.dtype(float)), (closure(1), closure(2)),
+            (closure, closure)]  # fmt: skip
     different = [(1, 1.0), (1, True), ("a", b"a"), (slice(1), slice(2)), ([], []), (b"a", b"b"),
-                 (np.dtype("f8"), np.dtype("f4")), (closure(1), closure(1, 2.0)), (Layer(1), Layer(1))]  # fmt: skip
+                 (np.dtype("f8"), np.dtype("f4")), (closure(1), closure(1, 2.0)),
+                 (Layer(1), Layer(1))]  # fmt: skip
     assert all(identify(a) == identify(b) and Fixed(a) == Fixed(b) for a, b in same)
     assert all(hash(Fixed(a)) == hash(Fixed(b)) for a, b in same)
     assert not any(identify(a) == identify(b) or Fixed(a) == Fixed(b) for a, b in different)

@@ -16,6 +16,7 @@ from s2s.transforms.syntax.names import (
     stores,
     with_context,
 )
+from tests.transforms.frontend.sources import only
 
 CASES = [
     ("a[i].b = c", {*"aic"}, set()),
@@ -44,14 +45,14 @@ def test_what_is_read_and_bound(text: str, read: set[str], bound: set[str]) -> N
 
 
 def test_each_node_has_a_context() -> None:
-    (stmt,) = parsed("a[i], *b = c")
+    stmt = only("a[i], *b = c")
     found = {n.id: s for n, s in with_context(stmt) if isinstance(n, c.Name)}
     assert found == {"a": False, "i": False, "b": True, "c": False}
 
 
 def test_all_names_of_a_target() -> None:
-    (stmt,) = parsed("a, (b, *d) = e")
-    assert isinstance(stmt, c.Assign) and names_in(stmt.targets[0]) == ["a", "b", "d"]
+    stmt = only("a, (b, *d) = e")
+    assert names_in(stmt.targets[0]) == ["a", "b", "d"]
 
 
 def test_the_name_that_an_import_binds() -> None:
@@ -82,7 +83,6 @@ def test_the_locals_of_a_function(body: str) -> None:
     (table,) = symtable.symtable(text, "f.py", "exec").get_children()[:1]
     # Python 3.12 and later put the names of comprehensions into the function that contains them.
     expected = {n.get_name() for n in table.get_symbols() if n.is_local() or n.is_parameter()}
-    (define,) = parsed(text)
-    assert isinstance(define, c.Define)
+    define = only(text)
     own = {n for n in expected if not n.startswith(".")}
     assert local_names(define.func) == own

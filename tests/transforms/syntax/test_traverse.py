@@ -15,6 +15,7 @@ from s2s.transforms.syntax.traverse import (
     rewrite,
     walk,
 )
+from tests.transforms.frontend.sources import only
 
 TEXT = """\
 @d
@@ -40,9 +41,9 @@ def test_all_nodes_are_walked_breadth_first() -> None:
 
 
 def test_children_in_the_order_of_the_grammar() -> None:
-    (stmt,) = parsed("a[b] = c")
+    stmt = only("a[b] = c")
     assert [type(n).__name__ for n in children(stmt)] == ["Item", "Name"]
-    (stmt,) = parsed("{**a, b: c}")
+    stmt = only("{**a, b: c}")
     keys_and_values = [*children(next(children(stmt)))]
     assert [n.id for n in keys_and_values if isinstance(n, c.Name)] == ["b", "a", "c"]
     assert [*children(c.Const((1, 0, 1, 1), 3))] == []
@@ -68,7 +69,7 @@ def renamed(node: Any) -> Any:
 
 
 def test_a_change_shares_the_rest() -> None:
-    (stmt,) = parsed("if a: f(b)\nelse: g(b)")
+    stmt = only("if a: f(b)\nelse: g(b)")
     new = rewrite(stmt, renamed)
     assert show_block((new,)) == "if new:\n    f(b)\nelse:\n    g(b)\n"
     assert new is not stmt and new.body is stmt.body and new.orelse is stmt.orelse
@@ -87,7 +88,7 @@ def test_children_are_rewritten_first() -> None:
 
 
 def test_a_statement_may_become_none_or_several() -> None:
-    (stmt,) = parsed("while a:\n  pass\n  b\n  if c: pass")
+    stmt = only("while a:\n  pass\n  b\n  if c: pass")
 
     def change(node: Any) -> Any:
         if isinstance(node, c.Pass):
@@ -124,7 +125,6 @@ def f():
     h = lambda: 7
     return 8
 """)
-    define = block[0]
-    assert isinstance(define, c.Define)
+    define: Any = block[0]
     found = [r.value for r in returns_of(define.func.body)]
     assert [v.value for v in found if isinstance(v, c.Const)] == [1, 2, 3, 4, 5, 8]
