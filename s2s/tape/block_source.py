@@ -74,7 +74,11 @@ def _parsed_block(
 
 def _matches_bytecode(code: types.CodeType, block: core.With, lines: list[str]) -> bool:
     """Whether the names, constants and operators of the source are at the positions recorded in the
-    bytecode.  Python before 3.11 records no positions; then nothing is checked."""
+    bytecode.  Python before 3.11 records no positions; then nothing is checked.  Nor is refused
+    syntax, whose parts are not translated."""
+    if len(block.body) == 1 and isinstance(block.body[0], core.Refused):
+        return True
+    refused = [n.at for n in walk(block) if isinstance(n, core.Refused)]
     nodes: dict[Any, list[core.Node]] = {}
     kinds = (core.Name, core.Const, core.Binary, core.Augment, core.Compare)
     for n in walk(block):
@@ -88,6 +92,8 @@ def _matches_bytecode(code: types.CodeType, block: core.With, lines: list[str]) 
         place = (
             span[0], character_column(start, span[2]), span[1], character_column(end, span[3])
         )  # fmt: skip
+        if any(at[:2] <= place[:2] and place[2:] <= at[2:] for at in refused):
+            continue
         here = nodes.get(place, [])
         value = instruction.argval
         if instruction.opname in _LOADS and not value.startswith("@"):  # names that pytest inserts
