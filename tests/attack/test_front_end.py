@@ -17,6 +17,7 @@ import s2s
 from s2s.call.bind_arguments import unwrap
 from s2s.dispatch.specializations import Options, specialiser_for
 from s2s.errors import SourceError, UnsupportedError
+from s2s.transforms.emit.definite_assignment import _stores
 from s2s.transforms.frontend import source
 from tests.attack.beside import judge_source, load
 
@@ -198,7 +199,8 @@ FOUND = {
     + "1.0,\n" * 300
     + "lambda x: x * 2.0]\nf = F[-1]\n",
     "function_with_an_unindented_string": (
-        f"if True:\n    if True:\n        def f(x):\n            '''\n{UNINDENTED}\n            '''\n"
+        f"if True:\n    if True:\n        def f(x):\n            '''\n{UNINDENTED}\n"
+        "            '''\n"
         "            return x * 2.0\n    def g(): pass\n"
     ),
 }
@@ -273,3 +275,45 @@ def test_no_source_of_what_has_changed() -> None:
     del names["POWER"]
     with pytest.raises(SourceError, match="no longer there"):
         write()
+
+
+# ---------------------------------------------------------------- what is bound in any case
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("(b or (q := 1)) and c", set()),
+        ("((q := a) and (r := 1)) or (s := 2)", {"q"}),
+        ("((p := a) if (q := b) else c) < (r := d) < (s := e)", {"q", "r"}),
+        ("(a if (a and (q := 1)) else b) if (r := c) else d", {"r"}),
+        ("[(q := i) for i in (r := [1]) if (s := i)]", {"r"}),
+    ],
+)
+def test_names_bound_in_any_case(text: str, names: set[str]) -> None:
+    (stmt,) = source.parsed(f"{text}\n")
+    assert _stores(stmt) == names
+
+
+# ---------------------------------------------------------------- tapes
+
+
+def test_refused_syntax_in_the_block_of_a_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parts are not compared with the bytecode, since they are not translated."""
+    monkeypatch.setenv("S2S_BACKEND", "loops")
+    x = s2s.Variable(3.0)
+    with s2s.GradientTape() as tape:
+        y = x * x
+        if y is None:
+            try:
+                y = y + x
+            finally:
+                y = {y, x}
+    assert tape.gradient(y, x) == 6.0
+    with s2s.GradientTape() as tape:
+        try:
+            y = x * x
+        finally:
+            pass
+    with pytest.raises(UnsupportedError, match="`try` is not supported"):
+        tape.gradient(y, x)
