@@ -12,27 +12,14 @@ from typing import Any
 from ..ir.record import replace
 from ..syntax import core as c
 from ..syntax.names import local_names
-from ..syntax.printer import show
 from ..syntax.traverse import map_children
+from .desugar.expand import expand
+from .desugar.neutral_with import is_errstate
 from .source import Source
 
 _WITH = "`with` is not supported here", "open resources outside the function"
 _GLOBAL = "writing to a global is not supported", "return the value instead"
 _NONLOCAL = "writing to an enclosing variable is not supported", "return the value instead"
-
-
-def is_errstate(node: c.With) -> bool:
-    """`with np.errstate(divide="ignore")`, which states what holds in compiled code anyway: no
-    warning, no error."""
-    return bool(node.items) and all(
-        isinstance(item.value, c.Call)
-        and show(item.value.function) in ("np.errstate", "numpy.errstate", "errstate")
-        and all(
-            isinstance(k.value, c.Const) and k.value.value in ("ignore", "warn")
-            for k in item.value.keywords
-        )
-        for item in node.items
-    )
 
 
 def on_adjoint(node: c.With) -> bool:
@@ -114,5 +101,5 @@ def _without_jumps(node: Any, in_loop: bool) -> Any:
 def checked(source: Source) -> c.Func:
     """The function of a source, in which what is unsupported is `Refused`."""
     if source.checked is None:
-        source.checked = check_subset(source.node)
+        source.checked = check_subset(expand(source.node))
     return source.checked

@@ -172,7 +172,7 @@ class Translator:
         return c.Nonlocal(self.at(node), tuple(self.name(n.name.value) for n in node.names))
 
     def stmt_TypeAlias(self, node: Any) -> c.Stmt:
-        return c.Pass(self.at(node))
+        return c.Pass(self.at(node), (self.name(node.name.value),))
 
     def stmt_If(self, node: cst.If) -> c.Stmt:
         orelse: c.Block = ()
@@ -212,7 +212,36 @@ class Translator:
         return self.refuse_compound(node, ("`trystar` is not supported", _TRY[1]))
 
     def stmt_Match(self, node: cst.Match) -> c.Stmt:
-        return self.refuse_compound(node, ("`match` is not supported", "use if/elif"))
+        cases = tuple(map(self.case, node.cases))
+        return c.Match(self.at(node), self.expr(node.subject), cases)
+
+    def case(self, node: cst.MatchCase) -> c.Case:
+        pattern, guard = self.pattern(node.pattern), self.optional(node.guard)
+        return c.Case(self.at(node), pattern, guard, self.block(node.body))
+
+    def pattern(self, node: Any) -> Any:
+        at = self.at(node)
+        if isinstance(node, (cst.MatchValue, cst.MatchSingleton)):
+            return c.MatchValue(at, self.expr(node.value))
+        if isinstance(node, cst.MatchAs):
+            inner = None if node.pattern is None else self.pattern(node.pattern)
+            return c.MatchAs(at, inner, self.optional(node.name))
+        if isinstance(node, cst.MatchOr):
+            return c.MatchOr(at, tuple(self.pattern(p.pattern) for p in node.patterns))
+        if isinstance(node, cst.MatchStar):
+            return c.MatchStar(at, self.optional(node.name))
+        if isinstance(node, cst.MatchMapping):
+            keys = tuple(self.expr(e.key) for e in node.elements)
+            patterns = tuple(self.pattern(e.pattern) for e in node.elements)
+            return c.MatchMapping(at, keys, patterns, self.optional(node.rest))
+        if isinstance(node, cst.MatchClass):
+            patterns = tuple(self.pattern(p.value) for p in node.patterns)
+            names = tuple(self.name(k.key.value) for k in node.kwds)
+            named = tuple(self.pattern(k.pattern) for k in node.kwds)
+            return c.MatchClass(at, self.expr(node.cls), patterns, names, named)
+        assert isinstance(node, cst.MatchSequence)
+        parts = (p if isinstance(p, cst.MatchStar) else p.value for p in node.patterns)
+        return c.MatchSequence(at, tuple(map(self.pattern, parts)))
 
     def stmt_ClassDef(self, node: cst.ClassDef) -> c.Stmt:
         refusal = "a class inside the function is not supported", "define it at module level"
@@ -540,6 +569,9 @@ class _Binds(cst.CSTVisitor):
 
     def visit_MatchStar(self, node: cst.MatchStar) -> None:
         self.bind(node.name)
+
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        self.bind(node.rest)
 
     def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
         self.bind(node.target)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.frontend.desugar import show_desugared
+from s2s.transforms.frontend.desugar.jumps import show_desugared
 from s2s.transforms.frontend.source import read
 
 

@@ -1,0 +1,17 @@
+"""Replace the syntax that means the same as other syntax: `match`, `nonlocal`, neutral `with`.
+
+`jumps.py` runs later, on each function that is evaluated.
+"""
+
+from __future__ import annotations
+
+from ...syntax import core as c
+from ...syntax.traverse import walk
+from .match import expand_match
+
+
+def expand(func: c.Func) -> c.Func:
+    kinds = {type(node) for node in walk(func)}
+    if c.Match in kinds:
+        func = expand_match(func)
+    return func
