@@ -12,13 +12,16 @@ from typing import Any
 from ..ir.record import replace
 from ..syntax import core as c
 from ..syntax.names import local_names
-from ..syntax.traverse import map_children
+from ..syntax.traverse import children, map_children
 from .desugar.expand import expand
 from .desugar.neutral_with import is_errstate
 from .source import Source
 
-_WITH = "`with` is not supported here", "open resources outside the function"
 _GLOBAL = "writing to a global is not supported", "return the value instead"
+_HIDDEN = (
+    "a global that shares its name with a variable of an enclosing function is not supported",
+    "rename one of them",
+)
 _NONLOCAL = "writing to an enclosing variable is not supported", "return the value instead"
 
 
@@ -48,17 +51,21 @@ def _called(node: c.Expr) -> str:
     return function.id if isinstance(function, c.Name) else ""
 
 
-def check_subset(func: c.Func, nested: bool = False) -> c.Func:
-    """A function in which what is unsupported is `Refused`, nested functions included."""
+def check_subset(func: c.Func, hidden: frozenset[str] | None = None) -> c.Func:
+    """A function in which what is unsupported is `Refused`, nested functions included.  `hidden`:
+    of a nested function, the names that may be variables of a function around it."""
     written = local_names(func)
+    around = _not_global(func, frozenset()) if hidden is None else hidden
 
     def checked(node: Any) -> Any:
         if isinstance(node, c.Func):
-            return check_subset(node, nested=True)
+            return check_subset(node, around)
         if isinstance(node, c.Global):
-            # A function that is nested might find a local of the enclosing one under the name.
-            if nested or written & {*node.names}:
+            if written & {*node.names}:
                 return c.Refused(node.at, *_GLOBAL)
+            # The evaluator would find the variable of the enclosing function under the name.
+            if hidden is not None and hidden & {*node.names}:
+                return c.Refused(node.at, *_HIDDEN)
             return c.Pass(node.at)
         if isinstance(node, c.Nonlocal):
             return c.Refused(node.at, *_NONLOCAL)
@@ -67,15 +74,31 @@ def check_subset(func: c.Func, nested: bool = False) -> c.Func:
                 body = tuple(_without_jumps(stmt, False) for stmt in node.body)
                 node = c.With(node.at, node.items, body)
             elif not is_errstate(node):
-                return c.Refused(node.at, *_WITH, _bound_in(node))
+                body = tuple(_without_jumps(stmt, False) for stmt in node.body)
+                node = c.With(node.at, node.items, body)
         return map_children(node, checked)
 
     return map_children(func, checked)
 
 
-def _bound_in(node: c.With) -> tuple[str, ...]:
-    inside = c.Func(node.at, "", c.Params(node.at), (node,))
-    return tuple(sorted(local_names(inside)))
+def _not_global(func: c.Func, declared: frozenset[str]) -> frozenset[str]:
+    """The names that a function and those inside mention where `global` does not declare them."""
+    inner: list[c.Func] = []
+    own: list[c.Node] = [func.params]
+    todo: list[c.Node] = [func.params, *func.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, c.Func):
+            inner.append(node)
+            continue
+        own.append(node)
+        todo += children(node)
+    here = {name for n in own if isinstance(n, c.Global) for name in n.names}
+    bound = local_names(func)
+    declared = (declared - bound) | here
+    names = bound | {n.id for n in own if isinstance(n, c.Name)}
+    names |= {name for n in own if isinstance(n, c.Nonlocal) for name in n.names}
+    return frozenset(names - declared).union(*(_not_global(f, declared) for f in inner))
 
 
 def _without_jumps(node: Any, in_loop: bool) -> Any:

@@ -420,7 +420,12 @@ class Translator:
 
     def expr_Comparison(self, node: cst.Comparison) -> c.Expr:
         ops = tuple(_COMPARE[type(part.operator).__name__] for part in node.comparisons)
-        rights = tuple(self.expr(part.comparator) for part in node.comparisons)
+        rights = tuple(
+            self.members(part.comparator)
+            if isinstance(part.operator, (cst.In, cst.NotIn)) and isinstance(part.comparator, cst.Set)
+            else self.expr(part.comparator)
+            for part in node.comparisons
+        )
         return c.Compare(self.at(node), self.expr(node.left), ops, rights)
 
     def expr_IfExp(self, node: cst.IfExp) -> c.Expr:
@@ -474,6 +479,10 @@ class Translator:
 
     def expr_List(self, node: cst.List) -> c.Expr:
         return c.Seq(self.at(node), "list", self.elements(node.elements))
+
+    def members(self, node: cst.Set) -> c.Expr:
+        """A set that is only searched."""
+        return c.Seq(self.at(node), "set", self.elements(node.elements))
 
     def expr_Set(self, node: cst.Set) -> c.Expr:
         return self.refused(node, _SETS)

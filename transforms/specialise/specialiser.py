@@ -42,6 +42,7 @@ from .lifetimes import lifetimes
 from .list_parts import ListParts
 from .loop_joins import LoopJoins
 from .loops import Loops
+from .managers import Managers
 from .methods import Methods
 from .numpy_calls import NumpyCalls
 from .objects import Objects
@@ -154,6 +155,7 @@ class Specialiser(
     Peel,
     Objects,
     Imports,
+    Managers,
     Indexing,
     Expressions,
     Comparisons,

@@ -36,7 +36,8 @@ or None.
            | Unary op operand | Binary op left right | Compare left ops rights | Bool op values
            | Choose test body orelse
            | Call function args keywords   args: expr or Star; Keyword name value, None for **
-           | Seq kind items                kind: "tuple" or "list" | Dict keys values, None for **
+           | Seq kind items                kind: "tuple", "list", or "set" to the right of `in`
+           | Dict keys values               None for **
            | Star value
            | Comp kind element clauses     kind: "list", "dict" (element: a pair) or "generator";
                                            Clause target over tests

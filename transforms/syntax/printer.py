@@ -268,6 +268,8 @@ def _is_generator(node: c.Expr) -> bool:
 def _seq(node: c.Seq) -> tuple[str, int]:
     if node.kind == "list":
         return f"[{', '.join(_expr(i, _CHOOSE) for i in node.items)}]", _ATOM
+    if node.kind == "set":
+        return f"{{{', '.join(_expr(i, _CHOOSE) for i in node.items)}}}", _ATOM
     return f"({_items(node) if node.items else ''})", _ATOM
 
 

@@ -75,7 +75,13 @@ class Oracle:
 
     def Compare(self, n: Any) -> Any:
         ops = tuple(COMPARE[type(op)] for op in n.ops)
-        return c.Compare(self.at(n), self.node(n.left), ops, self.all(n.comparators))
+        rights = tuple(
+            c.Seq(self.at(right), "set", self.all(right.elts))
+            if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, ast.Set)
+            else self.node(right)
+            for op, right in zip(n.ops, n.comparators)
+        )
+        return c.Compare(self.at(n), self.node(n.left), ops, rights)
 
     def IfExp(self, n: Any) -> Any:
         return c.Choose(self.at(n), *self.all((n.test, n.body, n.orelse)))
