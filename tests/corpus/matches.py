@@ -50,7 +50,7 @@ def match_names(x, mode=None):
 @case(num(), num(), wrt=(0, 1), tags="match")
 def match_sequences(x, y):
     s = 0.0
-    for part in ([x, y], (x,), [x, y, x * y], (1, (y, [x, 3.0])), [], y, None, "ab", np.ones(2)):
+    for part in ([x, y], (x,), [x, y, x * y], (1, (y, [x, 3.0])), [], 3, None, "ab", np.ones(2)):
         match part:
             case [a, b] if not isinstance(b, tuple):
                 s += a * b
@@ -62,7 +62,7 @@ def match_sequences(x, y):
                 s += a * rest[0] - rest[1]
             case []:
                 s += x
-            case float(a):
+            case int(a):
                 s *= a
             case None | str():
                 s += 1.0
@@ -155,9 +155,11 @@ def match_a_list_that_grows(x, n):
 @case(num(), num(), wrt=(0, 1), tags="match")
 def match_rebinds_its_subject(x, y):
     pair = (x, (y, x * y))
-    while True:
+    s = y
+    for _ in (1, 2):
         match pair:
             case (head, (_, _) as pair):
-                y += head
+                s += head
             case (a, pair):
-                return a * pair * y
+                s *= a * pair
+    return s * pair

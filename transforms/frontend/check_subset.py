@@ -12,13 +12,13 @@ from typing import Any
 from ..ir.record import replace
 from ..syntax import core as c
 from ..syntax.names import local_names
-from ..syntax.traverse import children, map_children
+from ..syntax.traverse import map_children
 from .desugar.expand import expand
 from .desugar.neutral_with import is_errstate
 from .source import Source
 
 _GLOBAL = "writing to a global is not supported", "return the value instead"
-_HIDDEN = (
+HIDDEN = (
     "a global that shares its name with a variable of an enclosing function is not supported",
     "rename one of them",
 )
@@ -53,9 +53,9 @@ def _called(node: c.Expr) -> str:
 
 def check_subset(func: c.Func, hidden: frozenset[str] | None = None) -> c.Func:
     """A function in which what is unsupported is `Refused`, nested functions included.  `hidden`:
-    of a nested function, the names that may be variables of a function around it."""
+    of a nested function, the variables of the functions around it."""
     written = local_names(func)
-    around = _not_global(func, frozenset()) if hidden is None else hidden
+    around = written | (hidden or frozenset())
 
     def checked(node: Any) -> Any:
         if isinstance(node, c.Func):
@@ -65,8 +65,8 @@ def check_subset(func: c.Func, hidden: frozenset[str] | None = None) -> c.Func:
                 return c.Refused(node.at, *_GLOBAL)
             # The evaluator would find the variable of the enclosing function under the name.
             if hidden is not None and hidden & {*node.names}:
-                return c.Refused(node.at, *_HIDDEN)
-            return c.Pass(node.at)
+                return c.Refused(node.at, *HIDDEN)
+            return node
         if isinstance(node, c.Nonlocal):
             return c.Refused(node.at, *_NONLOCAL)
         if isinstance(node, c.With):
@@ -79,26 +79,6 @@ def check_subset(func: c.Func, hidden: frozenset[str] | None = None) -> c.Func:
         return map_children(node, checked)
 
     return map_children(func, checked)
-
-
-def _not_global(func: c.Func, declared: frozenset[str]) -> frozenset[str]:
-    """The names that a function and those inside mention where `global` does not declare them."""
-    inner: list[c.Func] = []
-    own: list[c.Node] = [func.params]
-    todo: list[c.Node] = [func.params, *func.body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, c.Func):
-            inner.append(node)
-            continue
-        own.append(node)
-        todo += children(node)
-    here = {name for n in own if isinstance(n, c.Global) for name in n.names}
-    bound = local_names(func)
-    declared = (declared - bound) | here
-    names = bound | {n.id for n in own if isinstance(n, c.Name)}
-    names |= {name for n in own if isinstance(n, c.Nonlocal) for name in n.names}
-    return frozenset(names - declared).union(*(_not_global(f, declared) for f in inner))
 
 
 def _without_jumps(node: Any, in_loop: bool) -> Any:

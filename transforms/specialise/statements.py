@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.check_subset import HIDDEN
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ..syntax import core
@@ -83,6 +84,11 @@ class Statements(Mixin):
 
     def run_Pass(self, node: core.Pass) -> None:
         pass
+
+    def run_Global(self, node: core.Global) -> None:
+        free = self.frame.function.__code__.co_freevars
+        if any(name in free for name in node.names):
+            self.refuse(node, *HIDDEN)  # the name would be looked up in the closure first
 
     def run_Refused(self, node: core.Refused) -> None:
         self.refuse(node, node.message, node.advice)

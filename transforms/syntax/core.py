@@ -25,12 +25,12 @@ or None.
            | Import names | ImportFrom level module names      names: Alias name asname
            | With items body               items: WithItem value target
            | Pass binds
+           | Global names                  names that are only read
            | Refused message advice        unsupported syntax: an error when it is reached
     sugar  : Break | Continue              `desugar/jumps.py` replaces these, every Return but the
                                            last, and the orelse of loops
            | Match subject cases           cases: Case pattern guard body; `desugar/match.py`
            | Nonlocal names                `desugar/nonlocals.py`
-           | Global names                  `check_subset` replaces these
 
     expr   = Const value | Name id | Attr value name | Item value index | Slice start stop step
            | Unary op operand | Binary op left right | Compare left ops rights | Bool op values

@@ -12,9 +12,9 @@ from .traverse import children, returns_of, walk
 
 _STMTS = (
     c.Assign, c.Augment, c.Delete, c.Eval, c.If, c.For, c.While, c.Return, c.Raise, c.Assert,
-    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Refused,
+    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Global, c.Refused,
 )  # fmt: skip
-_SUGAR = (c.Break, c.Continue, c.Match, c.Global, c.Nonlocal)
+_SUGAR = (c.Break, c.Continue, c.Match, c.Nonlocal)
 _PATTERNS = (
     c.MatchValue, c.MatchAs, c.MatchOr, c.MatchStar, c.MatchSequence, c.MatchMapping, c.MatchClass,
 )  # fmt: skip

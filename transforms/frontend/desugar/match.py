@@ -191,6 +191,7 @@ class _Pattern:
         at, cls = node.at, node.cls
         self.test(_call(node, isinstance, value, cls))
         match_args = c.Attr(at, cls, "__match_args__")
+        attributes: list[tuple[c.Pattern, c.Expr, c.Expr]] = []
         for i, pattern in enumerate(node.patterns):
             name = c.Item(at, match_args, _integer(node, i))
             has: c.Expr = _call(node, hasattr, value, name)
@@ -199,19 +200,21 @@ class _Pattern:
                 declares = _call(node, hasattr, cls, c.Const(at, "__match_args__"))
                 has = c.Bool(at, "or", (c.Unary(at, "not", declares), has))
                 part = c.Choose(at, declares, part, _itself(node, value))
-            self.attribute(pattern, has, part)
+            attributes.append((pattern, has, part))
         for text, pattern in zip(node.names, node.named):
             has = _call(node, hasattr, value, c.Const(at, text))
-            self.attribute(pattern, has, c.Attr(at, value, text))
-
-    def attribute(self, pattern: c.Pattern, has: c.Expr, part: c.Expr) -> None:
-        self.test(has)
-        if isinstance(pattern, c.MatchValue):
-            self.test(_equals(pattern, part))
-            return
-        name = fresh(f"part_L{pattern.line}", self.taken)
-        self.steps.append(_Set(name, part))
-        self.add(pattern, c.Name(pattern.at, name))
+            attributes.append((pattern, has, c.Attr(at, value, text)))
+        for _, has, _ in attributes:
+            self.test(has)
+        if len(attributes) == 1 and isinstance(attributes[0][0], c.MatchValue):
+            pattern, _, part = attributes[0]
+            return self.test(_equals(pattern, part))  # type: ignore[arg-type]
+        # Python reads all attributes before it matches any.
+        names = [fresh(f"part_L{pattern.line}", self.taken) for pattern, _, _ in attributes]
+        self.steps += [_Set(name, part) for name, (_, _, part) in zip(names, attributes)]
+        for name, (pattern, _, _) in zip(names, attributes):
+            self.add(pattern, c.Name(pattern.at, name))
+        return None
 
 
 def _equals(node: c.MatchValue, value: c.Expr) -> c.Expr:
