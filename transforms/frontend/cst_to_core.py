@@ -172,7 +172,11 @@ class Translator:
         return c.Nonlocal(self.at(node), tuple(self.name(n.name.value) for n in node.names))
 
     def stmt_TypeAlias(self, node: Any) -> c.Stmt:
-        return c.Pass(self.at(node), (self.name(node.name.value),))
+        """A name for what nothing that is compiled may use: Python evaluates it when it is read."""
+        at, name = self.at(node), self.name(node.name.value)
+        refused = self.refused(node, ("a type alias is not supported as a value", "use its type"))
+        func = c.Func(at, "<lambda>", c.Params(at), (c.Return(at, refused),), True)
+        return c.Assign(at, (c.Name(at, name),), c.Lambda(at, func))
 
     def stmt_If(self, node: cst.If) -> c.Stmt:
         orelse: c.Block = ()

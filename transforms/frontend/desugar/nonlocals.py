@@ -64,16 +64,18 @@ class _Boxes:
         body = list(starts)
         for position, stmt in enumerate(func.body):
             found = first.get(position)
-            body += [self.changed(stmt, inside)] if found is None else self.first(stmt, found)
+            body += [self.changed(stmt, inside)] if found is None else self.first(stmt, found, inside)
         return replace(func, params=params, body=tuple(body))
 
-    def first(self, stmt: Any, found: list[tuple[str, str]]) -> list[c.Stmt]:
-        """The assignment that makes boxes, in which no name with a box is read."""
+    def first(
+        self, stmt: Any, found: list[tuple[str, str]], boxes: Mapping[str, str | c.Refused]
+    ) -> list[c.Stmt]:
+        """The assignment that makes the boxes of some names, and those boxes."""
         if len(stmt.targets) == 1 and isinstance(stmt.targets[0], c.Name):
-            return [_make(found[0][1], stmt.value, stmt)]
+            return [_make(found[0][1], self.changed(stmt.value, boxes), stmt)]
         new = {name: fresh(f"{name}_first", self.taken) for name, _ in found}
         targets = tuple(_renamed(target, new) for target in stmt.targets)
-        made: list[c.Stmt] = [replace(stmt, targets=targets)]
+        made: list[c.Stmt] = [self.changed(replace(stmt, targets=targets), boxes)]
         for name, box in found:
             made.append(_make(box, c.Name(stmt.at, new[name]), stmt))
         return made
