@@ -426,7 +426,8 @@ class Translator:
         ops = tuple(_COMPARE[type(part.operator).__name__] for part in node.comparisons)
         rights = tuple(
             self.members(part.comparator)
-            if isinstance(part.operator, (cst.In, cst.NotIn)) and isinstance(part.comparator, cst.Set)
+            if isinstance(part.operator, (cst.In, cst.NotIn))
+            and isinstance(part.comparator, cst.Set)
             else self.expr(part.comparator)
             for part in node.comparisons
         )

@@ -64,7 +64,9 @@ class _Boxes:
         body = list(starts)
         for position, stmt in enumerate(func.body):
             found = first.get(position)
-            body += [self.changed(stmt, inside)] if found is None else self.first(stmt, found, inside)
+            body += (
+                [self.changed(stmt, inside)] if found is None else self.first(stmt, found, inside)
+            )
         return replace(func, params=params, body=tuple(body))
 
     def first(
@@ -165,14 +167,18 @@ def _place(func: c.Func, name: str, parameter: bool) -> tuple[c.Refused | None, 
     if parameter:
         return None, None
     for position, stmt in enumerate(func.body):
-        if name not in _mentioned(stmt):
-            continue
-        plain = isinstance(stmt, c.Assign) and name in {n.id for n in stores([stmt])}
-        if plain and name not in _mentioned(stmt.value):  # type: ignore[attr-defined]
-            if sum(n.id == name for t in stmt.targets for n in walk(t) if isinstance(n, c.Name)) == 1:  # type: ignore[attr-defined]
+        if name in _mentioned(stmt):
+            if isinstance(stmt, c.Assign) and _is_first(stmt, name):
                 return None, position
-        break
+            break
     return refused(_FIRST)
+
+
+def _is_first(stmt: c.Assign, name: str) -> bool:
+    """Whether an assignment binds a name once, and mentions it nowhere else."""
+    mentions = [n for target in stmt.targets for n in names_in(target) if n == name]
+    bound = {n.id for n in stores([stmt])}
+    return name in bound and len(mentions) == 1 and name not in _mentioned(stmt.value)
 
 
 def _other_binding(func: c.Func, name: str) -> str:

@@ -238,7 +238,9 @@ def both(text: str) -> tuple[Any, Any]:
 def test_it_chooses_as_python_does() -> None:
     f, made = both(PROGRAM)
     leaves = [0, 1, 1.5, True, None, "text", b"b", 7, 9]
-    lists = [list(items) for n in range(4) for items in itertools.product([1, 7, 9, [3, 4]], repeat=n)]
+    lists = [
+        list(items) for n in range(4) for items in itertools.product([1, 7, 9, [3, 4]], repeat=n)
+    ]
     others = [
         {}, {"k": [1, 2], "l": 2, "m": 3}, {"k": [1, 2], "l": 3}, {"k": 1}, {"l": 2},
         Point(0, 3), Point(0, 9), Point(0, 6), Point(1, Point(2, 3)), Point([4], 1), Point([], 1),

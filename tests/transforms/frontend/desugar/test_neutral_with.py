@@ -1,4 +1,4 @@
-"""`with` of managers that change nothing: the text, jumps out of it, other functions of the name."""
+"""`with` of managers that change nothing: the text, jumps out of it, other functions so named."""
 
 from __future__ import annotations
 
@@ -60,7 +60,12 @@ def test_the_body_stands_under_a_test_of_the_name() -> None:
 
 @pytest.mark.parametrize(
     "item",
-    ["open(x)", "nullcontext(*x)", "nullcontext(enter_result=x)", "catch_warnings(record=True) as w"],
+    [
+        "open(x)",
+        "nullcontext(*x)",
+        "nullcontext(enter_result=x)",
+        "catch_warnings(record=True) as w",
+    ],
 )
 def test_others_stay(item: str) -> None:
     text = f"def f(x):\n    with {item}:\n        pass\n"

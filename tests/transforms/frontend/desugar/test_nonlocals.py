@@ -74,7 +74,8 @@ def test_only_the_variable_itself_is_replaced() -> None:
                 return s
             def reads():
                 return lambda: s
-            return [s for s in s] + [s for t in s for s in t] + (lambda s: s)(s)
+            a = [s for s in s] + [s for t in s for s in t]
+            return (lambda s: s)(s)
         """,
         """
         def f(s):
@@ -89,7 +90,8 @@ def test_only_the_variable_itself_is_replaced() -> None:
                 return s
             def reads():
                 return lambda: s_box[0]
-            return [s for s in s_box[0]] + [s for t in s_box[0] for s in t] + (lambda s: s)(s_box[0])
+            a = [s for s in s_box[0]] + [s for t in s_box[0] for s in t]
+            return (lambda s: s)(s_box[0])
         """,
     )
 
