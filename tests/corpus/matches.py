@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from . import N, arr, case, num, value
 
 @dataclasses.dataclass
 class _Circle:
-    radius: float
+    radius: Any
 
 
 @dataclasses.dataclass
@@ -50,7 +51,9 @@ def match_names(x, mode=None):
 @case(num(), num(), wrt=(0, 1), tags="match")
 def match_sequences(x, y):
     s = 0.0
-    for part in ([x, y], (x,), [x, y, x * y], (1, (y, [x, 3.0])), [], 3, None, "ab", np.ones(2)):
+    nested = (1, (y, [x, 3.0]))
+    parts: Any = ([x, y], (x,), [x, y, x * y], nested, [], 3, None, "ab", np.ones(2))
+    for part in parts:
         match part:
             case [a, b] if not isinstance(b, tuple):
                 s += a * b
@@ -74,7 +77,8 @@ def match_sequences(x, y):
 @case(num(), num(), wrt=(0, 1), tags="match dicts")
 def match_mappings(x, y):
     s = 0.0
-    for part in ({"op": "mul", "a": x, "b": y}, {"op": "neg", "a": x, "b": 2.0}, {"c": y}, x):
+    parts: Any = ({"op": "mul", "a": x, "b": y}, {"op": "neg", "a": x, "b": 2.0}, {"c": y}, x)
+    for part in parts:
         match part:
             case {"op": "mul", "a": a, "b": b}:
                 s += a * b

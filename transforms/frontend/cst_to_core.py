@@ -229,15 +229,15 @@ class Translator:
             return c.MatchValue(at, self.expr(node.value))
         if isinstance(node, cst.MatchAs):
             inner = None if node.pattern is None else self.pattern(node.pattern)
-            return c.MatchAs(at, inner, self.optional(node.name))
+            return c.MatchAs(at, inner, self.captured(node.name))
         if isinstance(node, cst.MatchOr):
             return c.MatchOr(at, tuple(self.pattern(p.pattern) for p in node.patterns))
         if isinstance(node, cst.MatchStar):
-            return c.MatchStar(at, self.optional(node.name))
+            return c.MatchStar(at, self.captured(node.name))
         if isinstance(node, cst.MatchMapping):
             keys = tuple(self.expr(e.key) for e in node.elements)
             patterns = tuple(self.pattern(e.pattern) for e in node.elements)
-            return c.MatchMapping(at, keys, patterns, self.optional(node.rest))
+            return c.MatchMapping(at, keys, patterns, self.captured(node.rest))
         if isinstance(node, cst.MatchClass):
             patterns = tuple(self.pattern(p.value) for p in node.patterns)
             names = tuple(self.name(k.key.value) for k in node.kwds)
@@ -246,6 +246,9 @@ class Translator:
         assert isinstance(node, cst.MatchSequence)
         parts = (p if isinstance(p, cst.MatchStar) else p.value for p in node.patterns)
         return c.MatchSequence(at, tuple(map(self.pattern, parts)))
+
+    def captured(self, node: cst.Name | None) -> c.Name | None:
+        return None if node is None else c.Name(self.at(node), self.name(node.value))
 
     def stmt_ClassDef(self, node: cst.ClassDef) -> c.Stmt:
         refusal = "a class inside the function is not supported", "define it at module level"

@@ -1,7 +1,7 @@
 """`with` of the user's own context managers: `__enter__`, the body, `__exit__`.
 
-`__exit__` is called as after a body that raised nothing.  It must not use what it is told about an
-error, and must return nothing: then it neither hides an error nor raises another.
+`__exit__` is called as after a body that raised nothing.  It must not read its arguments, and must
+return nothing: then it neither hides an error nor raises another.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..frontend.source import read
 from ..syntax import core
 from ..syntax.names import loads
 from ..syntax.traverse import returns_of, walk
+from .operators import made_by_library
 from .values import Mixin, Obj, Value
 
 
@@ -46,14 +47,14 @@ class Managers(Mixin):
             return True
         if isinstance(callee.value, type):
             enter = inspect.getattr_static(callee.value, "__enter__", None)
-            return isinstance(enter, types.FunctionType)
+            return isinstance(enter, types.FunctionType) and not made_by_library(enter)
         inner = inspect.unwrap(callee.value) if callable(callee.value) else None
         return isinstance(inner, types.FunctionType) and not inspect.isgeneratorfunction(inner)
 
     def _check_exit(self, leave: Obj, node: core.With) -> None:
         func = read(leave.value).node
-        told = {p.name for p in func.params.all()[1:]}
-        if told & {name.id for name in loads(func.body)}:
+        arguments = {p.name for p in func.params.all()[1:]}
+        if arguments & {name.id for name in loads(func.body)}:
             self.refuse(node, "an `__exit__` that uses its arguments is not supported",
                         "test conditions with `if`")  # fmt: skip
         values = [r.value for r in returns_of(func.body) if r.value is not None]

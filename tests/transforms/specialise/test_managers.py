@@ -30,7 +30,7 @@ class Swallows(Log):
 
 
 class Asks(Log):
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:  # type: ignore[override]
         if kind is not None:
             self.log.append(0.0)
 

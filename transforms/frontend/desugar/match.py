@@ -86,17 +86,17 @@ class _Match:
             return (c.If(case.at, _all(steps[:count], case), body, rest),)
         if count == 0 and case.guard is not None:
             return (*_sets(steps, case), c.If(case.at, case.guard, case.body, rest))
+        flag = fresh(f"matched_L{case.line}", self.taken) if rest else ""
         body = case.body
         if rest:
-            taken = fresh(f"matched_L{case.line}", self.taken)
-            body = (_assign(taken, c.Const(case.at, True), case), *body)
+            body = (_assign(flag, c.Const(case.at, True), case), *body)
         if case.guard is not None:
             body = (c.If(case.at, case.guard, body),)
         block = _nested(steps, body, case)
         if not rest:
             return block
-        start = _assign(taken, c.Const(case.at, False), case)
-        missed = c.Unary(case.at, "not", c.Name(case.at, taken))
+        start = _assign(flag, c.Const(case.at, False), case)
+        missed = c.Unary(case.at, "not", c.Name(case.at, flag))
         return (start, *block, c.If(case.at, missed, rest))
 
 

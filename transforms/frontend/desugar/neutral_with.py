@@ -86,8 +86,8 @@ def _without_filter(stmt: c.Stmt) -> c.Stmt:
     return _only_if(call.function, setter, (c.Pass(stmt.at),))
 
 
-def _only_if(name: c.Expr, meant: Any, body: c.Block) -> c.If:
+def _only_if(name: c.Expr, intended: Any, body: c.Block) -> c.If:
     at = name.at
-    test = c.Compare(at, name, ("is",), (c.Const(at, meant),))
+    test = c.Compare(at, name, ("is",), (c.Const(at, intended),))
     why = f"{show(name)} is not the one of the standard library, and is not supported here"
     return c.If(at, test, body, (c.Refused(at, why, "write what it does"),))

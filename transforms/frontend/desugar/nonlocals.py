@@ -22,7 +22,7 @@ from typing import Any
 from ...ir.record import replace
 from ...syntax import core as c
 from ...syntax.names import all_names, fresh, imported_as, local_names, names_in, stores
-from ...syntax.traverse import children, map_children, walk
+from ...syntax.traverse import children, map_children
 
 _FIRST = (
     "an inner function writes to {name}, which is not assigned first by a statement of its own",
