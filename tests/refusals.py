@@ -129,20 +129,59 @@ def with_statement(x):
         return x * x
 
 
-@refused(2.0, says="del", advice="without")
-def del_of_an_item(x):
-    values = {"a": x, "b": x}
-    del values["b"]  # @ values
-    return values["a"]
+@refused(2.0, says="del", advice="new list")
+def del_of_a_slice(x):
+    values = [x, x]
+    del values[:1]  # @ values
+    return values[0]
 
 
-@refused(2.0, says="match", advice="if")
-def match_statement(x, k=1):
-    match k:  # @ match
-        case 1:
-            return x
-        case _:
-            return x * x
+@refused(2.0, says="alternatives that bind", advice="a case for each")
+def match_alternatives(x):
+    match (x, 1):
+        case (a, 2) | (a, 1):  # @ (a, 2)
+            return a
+
+
+@refused(2.0, says="no literal", advice="`if`")
+def match_computed_key(x):
+    match {"a": x}:
+        case {np.e: a}:  # @ {np.e
+            return a
+    return x
+
+
+@refused(2.0, says="not assigned first", advice="before the inner function")
+def nonlocal_of_a_branch(x):
+    if x > 1.0:
+        total = x
+
+    def add(v):
+        nonlocal total  # @ nonlocal total
+        total += v
+
+    add(x)
+    return total
+
+
+@refused(2.0, says="decorator of an inner function", advice="module level")
+def decorated_by_a_class(x):
+    @staticmethod  # @ staticmethod
+    def inner(v):
+        return v
+
+    return inner(x)
+
+
+@refused(2.0, says="shares its name", advice="rename")
+def global_hidden_by_a_local(x):
+    COUNTER = x  # noqa: N806
+
+    def inner(v):
+        global COUNTER  # @ global
+        return v * COUNTER
+
+    return inner(x) + COUNTER
 
 
 @refused(2.0, says="class", advice="module level")

@@ -17,7 +17,7 @@ from .bufferize.bufferize import bufferize
 from .checkpoint.plan_tape import plan_tape
 from .emit.numpy_writer import write_with_places
 from .frontend.check_subset import checked
-from .frontend.desugar import show_desugared
+from .frontend.desugar.jumps import show_desugared
 from .frontend.kernel_interface import Build, ObjectGuard, Param, Readable, Written
 from .frontend.pytree import (
     Fixed,

@@ -168,7 +168,5 @@ class GradientTape:
     def explain(self) -> str:
         """The reason why the last result contains None."""
         if self._last is None:
-            raise S2SValueError(
-                "the tape has computed no gradient yet: call tape.gradient first"
-            )
+            raise S2SValueError("the tape has computed no gradient yet: call tape.gradient first")
         return self._last.explain()

@@ -1,8 +1,8 @@
 """The front end: Python source and arguments, before specialisation.
 
 Start with `source.py`, which reads a function's syntax tree, spans and comments.
-`check_subset.py` rejects syntax outside the supported subset; `desugar.py` replaces `break`,
-`continue`, early `return` and loop `else` by flags and nested `if`s.
+`desugar/` rewrites syntax: `match`, `nonlocal` and some `with` before `check_subset.py` rejects
+what is outside the supported subset, `break`, `continue`, early `return` and loop `else` after it.
 
 `pytree.py` describes arguments and results as trees with hashable specs; `kernel_interface.py`
 holds the parameters of a kernel and the object guards; `derivative_spec.py` and `axis_spec.py`

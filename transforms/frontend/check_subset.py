@@ -12,29 +12,17 @@ from typing import Any
 from ..ir.record import replace
 from ..syntax import core as c
 from ..syntax.names import local_names
-from ..syntax.printer import show
 from ..syntax.traverse import children, map_children
+from .desugar.expand import expand
+from .desugar.neutral_with import is_errstate
 from .source import Source
 
-_WITH = "`with` is not supported here", "open resources outside the function"
 _GLOBAL = "writing to a global is not supported", "return the value instead"
+HIDDEN = (
+    "a global that shares its name with a variable of an enclosing function is not supported",
+    "rename one of them",
+)
 _NONLOCAL = "writing to an enclosing variable is not supported", "return the value instead"
-
-
-def is_errstate(node: c.With) -> bool:
-    """`with np.errstate(divide="ignore")`, which states what holds in compiled code anyway: no
-    warning, no error."""
-    return bool(node.items) and all(
-        isinstance(item.value, c.Call)
-        and item.target is None
-        and show(item.value.function) in ("np.errstate", "numpy.errstate", "errstate")
-        and not item.value.args
-        and all(
-            isinstance(k.value, c.Const) and k.value.value in ("ignore", "warn")
-            for k in item.value.keywords
-        )
-        for item in node.items
-    )
 
 
 def on_adjoint(node: c.With) -> bool:
@@ -63,29 +51,30 @@ def _called(node: c.Expr) -> str:
     return function.id if isinstance(function, c.Name) else ""
 
 
-def check_subset(func: c.Func, nested: bool = False) -> c.Func:
-    """A function in which what is unsupported is `Refused`, nested functions included."""
-    declared = _refused_declaration(func, nested)
+def check_subset(func: c.Func, hidden: frozenset[str] | None = None) -> c.Func:
+    """A function in which what is unsupported is `Refused`, nested functions included.  `hidden`:
+    of a nested function, the variables of the functions around it."""
+    around = local_names(func) | (hidden or frozenset())
+    declared = _refused_declaration(func, hidden or frozenset())
     if declared is not None:
         func = replace(func, body=(declared,))
 
     def checked(node: Any) -> Any:
         if isinstance(node, c.Func):
-            return check_subset(node, nested=True)
-        if isinstance(node, c.Global):  # of names that are only read
-            return c.Pass(node.at)
+            return check_subset(node, around)
         if isinstance(node, c.With):
             if on_adjoint(node) or on_tape(node) or on_pause(node):
                 body = tuple(_without_jumps(stmt, False) for stmt in node.body)
                 node = c.With(node.at, node.items, body)
             elif not is_errstate(node):
-                return c.Refused(node.at, *_WITH, _bound_in(node))
+                body = tuple(_without_jumps(stmt, False) for stmt in node.body)
+                node = c.With(node.at, node.items, body)
         return map_children(node, checked)
 
     return map_children(func, checked)
 
 
-def _refused_declaration(func: c.Func, nested: bool) -> c.Refused | None:
+def _refused_declaration(func: c.Func, hidden: frozenset[str]) -> c.Refused | None:
     """The first `global` or `nonlocal` that the function is refused for.  These statements hold
     for the whole function, wherever they stand, so that all of it is refused."""
     written = local_names(func)
@@ -93,17 +82,14 @@ def _refused_declaration(func: c.Func, nested: bool) -> c.Refused | None:
     for node in todo:
         if isinstance(node, c.Nonlocal):
             return c.Refused(node.at, *_NONLOCAL)
-        # A function that is nested might find a local of the enclosing one under the name.
-        if isinstance(node, c.Global) and (nested or written & {*node.names}):
+        if isinstance(node, c.Global) and written & {*node.names}:
             return c.Refused(node.at, *_GLOBAL)
+        # The evaluator would find the variable of the enclosing function under the name.
+        if isinstance(node, c.Global) and hidden & {*node.names}:
+            return c.Refused(node.at, *HIDDEN)
         if not isinstance(node, c.Func):
             todo += children(node)
     return None
-
-
-def _bound_in(node: c.With) -> tuple[str, ...]:
-    inside = c.Func(node.at, "", c.Params(node.at), (node,))
-    return tuple(sorted(local_names(inside)))
 
 
 def _without_jumps(node: Any, in_loop: bool) -> Any:
@@ -129,5 +115,5 @@ def _without_jumps(node: Any, in_loop: bool) -> Any:
 def checked(source: Source) -> c.Func:
     """The function of a source, in which what is unsupported is `Refused`."""
     if source.checked is None:
-        source.checked = check_subset(source.node)
+        source.checked = check_subset(expand(source.node))
     return source.checked

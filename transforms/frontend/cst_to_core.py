@@ -174,7 +174,11 @@ class Translator:
         return c.Nonlocal(self.at(node), tuple(self.name(n.name.value) for n in node.names))
 
     def stmt_TypeAlias(self, node: Any) -> c.Stmt:
-        return c.Pass(self.at(node), (self.name(node.name.value),))
+        """A name for what nothing that is compiled may use: Python evaluates it when it is read."""
+        at, name = self.at(node), self.name(node.name.value)
+        refused = self.refused(node, ("a type alias is not supported as a value", "use its type"))
+        func = c.Func(at, "<lambda>", c.Params(at), (c.Return(at, refused),), True)
+        return c.Assign(at, (c.Name(at, name),), c.Lambda(at, func))
 
     def stmt_If(self, node: cst.If) -> c.Stmt:
         orelse: c.Block = ()
@@ -214,7 +218,39 @@ class Translator:
         return self.refuse_parts(node, ("`trystar` is not supported", _TRY[1]))
 
     def stmt_Match(self, node: cst.Match) -> c.Stmt:
-        return self.refuse_parts(node, ("`match` is not supported", "use if/elif"))
+        cases = tuple(map(self.case, node.cases))
+        return c.Match(self.at(node), self.expr(node.subject), cases)
+
+    def case(self, node: cst.MatchCase) -> c.Case:
+        pattern, guard = self.pattern(node.pattern), self.optional(node.guard)
+        return c.Case(self.at(node), pattern, guard, self.block(node.body))
+
+    def pattern(self, node: Any) -> Any:
+        at = self.at(node)
+        if isinstance(node, (cst.MatchValue, cst.MatchSingleton)):
+            return c.MatchValue(at, self.expr(node.value))
+        if isinstance(node, cst.MatchAs):
+            inner = None if node.pattern is None else self.pattern(node.pattern)
+            return c.MatchAs(at, inner, self.captured(node.name))
+        if isinstance(node, cst.MatchOr):
+            return c.MatchOr(at, tuple(self.pattern(p.pattern) for p in node.patterns))
+        if isinstance(node, cst.MatchStar):
+            return c.MatchStar(at, self.captured(node.name))
+        if isinstance(node, cst.MatchMapping):
+            keys = tuple(self.expr(e.key) for e in node.elements)
+            patterns = tuple(self.pattern(e.pattern) for e in node.elements)
+            return c.MatchMapping(at, keys, patterns, self.captured(node.rest))
+        if isinstance(node, cst.MatchClass):
+            patterns = tuple(self.pattern(p.value) for p in node.patterns)
+            names = tuple(self.name(k.key.value) for k in node.kwds)
+            named = tuple(self.pattern(k.pattern) for k in node.kwds)
+            return c.MatchClass(at, self.expr(node.cls), patterns, names, named)
+        assert isinstance(node, cst.MatchSequence)
+        parts = (p if isinstance(p, cst.MatchStar) else p.value for p in node.patterns)
+        return c.MatchSequence(at, tuple(map(self.pattern, parts)))
+
+    def captured(self, node: cst.Name | None) -> c.Name | None:
+        return None if node is None else c.Name(self.at(node), self.name(node.value))
 
     def stmt_ClassDef(self, node: cst.ClassDef) -> c.Stmt:
         refusal = "a class inside the function is not supported", "define it at module level"
@@ -396,7 +432,13 @@ class Translator:
 
     def expr_Comparison(self, node: cst.Comparison) -> c.Expr:
         ops = tuple(_COMPARE[type(part.operator).__name__] for part in node.comparisons)
-        rights = tuple(self.expr(part.comparator) for part in node.comparisons)
+        rights = tuple(
+            self.members(part.comparator)
+            if isinstance(part.operator, (cst.In, cst.NotIn))
+            and isinstance(part.comparator, cst.Set)
+            else self.expr(part.comparator)
+            for part in node.comparisons
+        )
         return c.Compare(self.at(node), self.expr(node.left), ops, rights)
 
     def expr_IfExp(self, node: cst.IfExp) -> c.Expr:
@@ -450,6 +492,10 @@ class Translator:
 
     def expr_List(self, node: cst.List) -> c.Expr:
         return c.Seq(self.at(node), "list", self.elements(node.elements))
+
+    def members(self, node: cst.Set) -> c.Expr:
+        """A set that is only searched."""
+        return c.Seq(self.at(node), "set", self.elements(node.elements))
 
     def expr_Set(self, node: cst.Set) -> c.Expr:
         return self.refuse_parts(node, _SETS)

@@ -188,6 +188,8 @@ class Calls(Mixin):
             return result
         if value is functools.partial:
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
+        if value is functools.wraps:
+            return Partial(Obj(functools.update_wrapper), (), (("wrapped", args[0]),))
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
         if hasattr(value, "_s2s_transform"):

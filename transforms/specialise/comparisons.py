@@ -66,10 +66,23 @@ class Comparisons(Mixin):
     def _chain(self, node: core.Compare, left: Value, position: int) -> Value:
         """`a < b < c`: `c` is evaluated only if `a < b` holds."""
         right = self.eval(node.rights[position])
+        if _is_set(node.rights[position]):
+            for value in (left, *right.values):
+                self._must_hash(value, node)
         result = self.compare(node.ops[position], left, right, node)
         if position + 1 == len(node.ops):
             return result
         return self.lazy_and(result, lambda: self._chain(node, right, position + 1), node)
+
+    def _must_hash(self, value: Value, node: core.Node) -> None:
+        """Refuses what equality alone does not find in a set: the hash of a float32 is that of
+        another number than the one it equals."""
+        plain = isinstance(value, Obj) and isinstance(value.value, (str, bytes, type(None)))
+        if isinstance(value, Num):
+            plain = value.operand.type.dtype not in ("float32", "complex64")
+        if not plain:
+            kind = self.kind_of(value)
+            self.refuse(node, f"`in` a set is not supported for {kind} of this type", "use a tuple")
 
     def compare(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         if op in ("is", "is not"):
@@ -256,6 +269,10 @@ class Comparisons(Mixin):
         if container.path:
             self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
         return self.constant(found)
+
+
+def _is_set(node: core.Expr) -> bool:
+    return isinstance(node, core.Seq) and node.kind == "set"
 
 
 def _is_numpy(value: Value) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.cotangents import bar_type
-from ..frontend.check_subset import on_pause, on_tape
+from ..frontend.check_subset import on_adjoint, on_pause, on_tape
 from ..ir.builder import Builder
 from ..ir.errors import S2STypeError
 from ..ir.nodes import (
@@ -220,12 +220,14 @@ class CustomRules(Mixin):
             return self.run_tapes(node)
         if on_pause(node):
             return self.run_pause(node)
+        if not on_adjoint(node):
+            return self.run_managed(node, node.items)
         item = node.items[0]
         call = item.value
         assert isinstance(call, core.Call)
         owner = self.eval(call.function)
         if not isinstance(owner, Obj) or not hasattr(owner.value, "_s2s_adjoint"):
-            self.refuse(node, "`with` is not supported here", "open resources outside the function")
+            return self.run_managed(node, node.items)
         if len(call.args) != 1 or not isinstance(call.args[0], core.Name):
             self.refuse(call, "s2s.adjoint takes the name of a number or array",
                         "write: with s2s.adjoint(h) as h_bar:")  # fmt: skip

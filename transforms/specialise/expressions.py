@@ -124,7 +124,7 @@ class Expressions(Mixin):
 
     def eval_Seq(self, node: core.Seq) -> Value:
         items = tuple(self.elements(node.items))
-        return TupleVal(items) if node.kind == "tuple" else self.new_list(items)
+        return self.new_list(items) if node.kind == "list" else TupleVal(items)
 
     def elements(self, nodes: tuple[core.Expr, ...]) -> list[Value]:
         out: list[Value] = []

@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from ..syntax import core
-from .values import Mixin, State
+from .expressions import is_count
+from .values import DictVal, ListVal, Mixin, SliceVal, State
 
 
 class Imports(Mixin):
@@ -42,7 +43,26 @@ class Imports(Mixin):
 
     def run_Delete(self, node: core.Delete) -> None:
         for target in node.targets:
-            if not isinstance(target, core.Name):
-                self.refuse(target, "`del` of a part is not supported", "make one without it")
+            self._delete(target)
+
+    def _delete(self, target: core.Target) -> None:
+        if isinstance(target, core.Name):
             self.lookup(target.id, target)
             self.state.env.pop(target.id, None)
+        elif isinstance(target, core.Seq):
+            for part in target.items:
+                self._delete(part)  # type: ignore[arg-type]
+        elif isinstance(target, core.Item):
+            owner, index = self.eval(target.value), self.eval(target.index)
+            if isinstance(owner, DictVal) and owner.cell.path:
+                self.refuse(target, "removing a key of a dict from outside is not supported",
+                            "make a dict without it")  # fmt: skip
+            elif isinstance(owner, DictVal) or (isinstance(owner, ListVal) and is_count(index)):
+                self.call_method(owner, "pop", (index,), {}, target)
+            elif isinstance(index, SliceVal):
+                self.refuse(target, "`del` of a slice is not supported", "make a new list")
+            elif self.call_special(owner, "__delitem__", (index,), target) is None:
+                kind = self.kind_of(owner)
+                self.refuse(target, f"`del` of a part of {kind} is not supported", "make a new one")
+        else:
+            self.refuse(target, "`del` of an attribute is not supported", "set it to None")

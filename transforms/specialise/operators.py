@@ -38,7 +38,7 @@ class Operators(Mixin):
         found = inspect.getattr_static(cls, name, None) if cls is not None else None
         if found is None:
             self.guard_no_method(owner, name)
-        if not isinstance(found, types.FunctionType) or _made_by_library(found):
+        if not isinstance(found, types.FunctionType) or made_by_library(found):
             return None
         self.guard_class(owner, found, name)
         return Obj(found)
@@ -133,7 +133,7 @@ class Operators(Mixin):
         return self.compare("==", TupleVal(p.values), TupleVal(others), node)
 
 
-def _made_by_library(function: types.FunctionType) -> bool:
+def made_by_library(function: types.FunctionType) -> bool:
     """Methods of enumerations and the like, and those that dataclasses write themselves."""
     module = (function.__module__ or "").partition(".")[0]
     written = function.__code__.co_filename == "<string>"

@@ -223,6 +223,12 @@ class PythonCalls(Mixin):
         with self.python_errors(node):
             return self.constant(any(issubclass(self.class_of(value), c) for c in wanted))
 
+    def call_issubclass(self, args: Any, kwargs: Any, node: Any) -> Value:
+        cls, classes = self.static(args[0], node, "the class"), args[1]
+        wanted = self.static(classes, node, "the class")
+        with self.python_errors(node):
+            return self.constant(issubclass(cls, wanted))
+
     def class_of(self, value: Value) -> type:
         if isinstance(value, Ref):
             return np.ndarray

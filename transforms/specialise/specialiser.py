@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ..frontend.check_subset import checked
 from ..frontend.derivative_spec import Derived
-from ..frontend.desugar import desugar
+from ..frontend.desugar.jumps import remove_jumps
 from ..frontend.kernel_interface import Build, ObjectGuard, Param
 from ..frontend.pytree import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from ..frontend.signature import signature
@@ -42,6 +42,7 @@ from .lifetimes import lifetimes
 from .list_parts import ListParts
 from .loop_joins import LoopJoins
 from .loops import Loops
+from .managers import Managers
 from .methods import Methods
 from .numpy_calls import NumpyCalls
 from .objects import Objects
@@ -154,6 +155,7 @@ class Specialiser(
     Peel,
     Objects,
     Imports,
+    Managers,
     Indexing,
     Expressions,
     Comparisons,
@@ -320,7 +322,7 @@ class Specialiser(
             key = node
             try:
                 if key not in self.desugared:
-                    self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
+                    self.desugared[key] = remove_jumps(node, {*frame.locals, *self.state.env})
                 if key not in self.lifetimes:
                     self.lifetimes[key] = lifetimes(self.desugared[key])
             except RecursionError as error:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import types
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..frontend.check_subset import HIDDEN
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ..syntax import core
@@ -82,6 +85,11 @@ class Statements(Mixin):
     def run_Pass(self, node: core.Pass) -> None:
         pass
 
+    def run_Global(self, node: core.Global) -> None:
+        free = self.frame.function.__code__.co_freevars
+        if any(name in free for name in node.names):
+            self.refuse(node, *HIDDEN)  # the name would be looked up in the closure first
+
     def run_Refused(self, node: core.Refused) -> None:
         self.refuse(node, node.message, node.advice)
 
@@ -93,19 +101,27 @@ class Statements(Mixin):
         self.frame.result = Obj(None) if node.value is None else self.eval(node.value)
 
     def run_Define(self, node: core.Define) -> None:
+        decorators = [(decorator, self.eval(decorator)) for decorator in node.decorators]
         value: Value = self.closure(node.func)
-        for decorator in reversed(node.decorators):
-            value = self._decorated(decorator, value)
+        for decorator, by in reversed(decorators):
+            value = self._decorated(decorator, by, value)
         self.state.env[node.func.name] = value
 
-    def _decorated(self, decorator: core.Expr, value: Value) -> Value:
-        """An inner function under `@s2s.grad` and the like."""
-        by = self.eval(decorator)
+    def _decorated(self, decorator: core.Expr, by: Value, value: Value) -> Value:
+        """What a decorator makes of an inner function."""
         inner = by.function if isinstance(by, Partial) else by
+        if isinstance(inner, Obj) and inner.value is functools.update_wrapper:
+            return value  # `@functools.wraps(f)` sets what compiled code does not read
         if isinstance(inner, Obj) and hasattr(inner.value, "_s2s_transform"):
             return self.call(by, (value,), {}, decorator)
+        if isinstance(inner, Closure) or (
+            isinstance(inner, Obj) and isinstance(inner.value, types.FunctionType)
+        ):
+            return self.call(by, (value,), {}, decorator)
         return self.refuse(
-            decorator, "a decorated inner function is not supported", "define it at module level"
+            decorator,
+            f"{self.kind_of(by)} as the decorator of an inner function is not supported",
+            "decorate a function at module level",
         )
 
     def closure(self, node: core.Func) -> Closure:

@@ -25,16 +25,19 @@ or None.
            | Import names | ImportFrom level module names      names: Alias name asname
            | With items body               items: WithItem value target
            | Pass binds
+           | Global names                  names that are only read
            | Refused message advice        unsupported syntax: an error when it is reached
-    sugar  : Break | Continue              `desugar` replaces these, every Return but the last,
-                                           and the orelse of loops
-           | Global names | Nonlocal names `check_subset` replaces these
+    sugar  : Break | Continue              `desugar/jumps.py` replaces these, every Return but the
+                                           last, and the orelse of loops
+           | Match subject cases           cases: Case pattern guard body; `desugar/match.py`
+           | Nonlocal names                `desugar/nonlocals.py`
 
     expr   = Const value | Name id | Attr value name | Item value index | Slice start stop step
            | Unary op operand | Binary op left right | Compare left ops rights | Bool op values
            | Choose test body orelse
            | Call function args keywords   args: expr or Star; Keyword name value, None for **
-           | Seq kind items                kind: "tuple" or "list" | Dict keys values, None for **
+           | Seq kind items                kind: "tuple", "list", or "set" to the right of `in`
+           | Dict keys values               None for **
            | Star value
            | Comp kind element clauses     kind: "list", "dict" (element: a pair) or "generator";
                                            Clause target over tests
@@ -42,8 +45,13 @@ or None.
            | Format parts                  parts: str or Field value conversion spec
            | Bind target value             target := value
            | Refused message advice
-           | Result id always              after `desugar`: the variable of a function's result
+           | Result id always              after `jumps.py`: the variable of a function's result
     target = Name | Attr | Item | Star of a target | Seq of targets
+    pattern: MatchValue value              compared by ==, and None, True and False by `is`
+           | MatchAs pattern target        a capture; both None: the wildcard
+           | MatchOr patterns | MatchSequence patterns | MatchStar target
+           | MatchMapping keys patterns rest
+           | MatchClass cls patterns names named      named: the patterns of the attributes `names`
     op     = the token of Python: "+", "not", "is not", ...; Augment has "+" for +=
 
 The parser mangles private names (`_Class__name`), so that `id` and `name` are those that Python
@@ -200,6 +208,63 @@ class Break(Node):
 @record(eq=False)
 class Continue(Node):
     pass
+
+
+# ---- match
+
+
+@record(eq=False)
+class MatchValue(Node):
+    value: Expr
+
+
+@record(eq=False)
+class MatchAs(Node):
+    pattern: Pattern | None
+    target: Name | None
+
+
+@record(eq=False)
+class MatchOr(Node):
+    patterns: tuple[Pattern, ...]
+
+
+@record(eq=False)
+class MatchStar(Node):
+    target: Name | None
+
+
+@record(eq=False)
+class MatchSequence(Node):
+    patterns: tuple[Pattern, ...]
+
+
+@record(eq=False)
+class MatchMapping(Node):
+    keys: tuple[Expr, ...]
+    patterns: tuple[Pattern, ...]
+    rest: Name | None
+
+
+@record(eq=False)
+class MatchClass(Node):
+    cls: Expr
+    patterns: tuple[Pattern, ...]
+    names: tuple[str, ...]
+    named: tuple[Pattern, ...]
+
+
+@record(eq=False)
+class Case(Node):
+    pattern: Pattern
+    guard: Expr | None
+    body: Block
+
+
+@record(eq=False)
+class Match(Node):
+    subject: Expr
+    cases: tuple[Case, ...]
 
 
 @record(eq=False)
@@ -397,8 +462,11 @@ Expr: TypeAlias = (
     | Seq | Dict | Star | Comp | Lambda | Format | Bind | Refused
 )  # fmt: skip
 Target: TypeAlias = Name | Attr | Item | Star | Seq
+Pattern: TypeAlias = (
+    MatchValue | MatchAs | MatchOr | MatchStar | MatchSequence | MatchMapping | MatchClass
+)
 Stmt: TypeAlias = (
     Assign | Augment | Delete | Eval | If | For | While | Return | Raise | Assert | Define | Import
-    | ImportFrom | With | Pass | Break | Continue | Global | Nonlocal | Refused
+    | ImportFrom | With | Pass | Break | Continue | Match | Global | Nonlocal | Refused
 )  # fmt: skip
 Block: TypeAlias = tuple[Stmt, ...]

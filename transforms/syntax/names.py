@@ -16,6 +16,9 @@ _TARGETS = {
     c.Clause: "target",
     c.WithItem: "target",
     c.Bind: "target",
+    c.MatchAs: "target",
+    c.MatchStar: "target",
+    c.MatchMapping: "rest",
 }
 
 
@@ -89,8 +92,26 @@ def local_names(func: c.Func) -> frozenset[str]:
     return frozenset(names)
 
 
-def _outside_lambdas(node: c.Node) -> Iterator[c.Node]:
-    """The nodes of a tree; of the lambdas in it, only the parameters."""
-    yield node
-    for child in children(node):
-        yield from _outside_lambdas(child.func.params if isinstance(child, c.Lambda) else child)
+def all_names(func: c.Func) -> set[str]:
+    """Every name that stands in a function, those of nested functions included."""
+    found: set[str] = set()
+    for node in walk(func):
+        if isinstance(node, c.Name):
+            found.add(node.id)
+        elif isinstance(node, (c.Param, c.Func)):
+            found.add(node.name)
+        elif isinstance(node, c.Alias):
+            found.add(imported_as(node))
+        elif isinstance(node, (c.Refused, c.Pass)):
+            found.update(node.binds)
+        elif isinstance(node, (c.Global, c.Nonlocal)):
+            found.update(node.names)
+    return found
+
+
+def fresh(name: str, taken: set[str]) -> str:
+    """A name that is not taken, from then on taken."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

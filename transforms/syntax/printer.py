@@ -53,6 +53,13 @@ def _stmt(node: c.Stmt, pad: str) -> list[str]:
             for i in node.items
         )
         return [f"{pad}with {items}:", *_block(node.body, pad)]
+    if isinstance(node, c.Match):
+        inner = pad + "    "
+        lines = [f"{pad}match {_bare(node.subject)}:"]
+        for case in node.cases:
+            guard = "" if case.guard is None else f" if {show(case.guard)}"
+            lines += [f"{inner}case {_pattern(case.pattern)}{guard}:", *_block(case.body, inner)]
+        return lines
     if isinstance(node, c.Define):
         return [*(f"{pad}@{show(d)}" for d in node.decorators), *_def(node.func, pad)]
     return [pad + _simple(node)]
@@ -117,6 +124,39 @@ def _def(func: c.Func, pad: str) -> list[str]:
     return [f"{pad}def {func.name}({_params(func.params)}):", *_block(func.body, pad)]
 
 
+# ---- patterns
+
+
+def _pattern(node: c.Pattern) -> str:
+    match node:
+        case c.MatchValue(value=value):
+            return show(value)
+        case c.MatchAs(pattern=None, target=target) | c.MatchStar(target=target):
+            star = "*" if isinstance(node, c.MatchStar) else ""
+            return star + ("_" if target is None else target.id)
+        case c.MatchAs(pattern=pattern, target=target) if pattern and target:
+            return f"{_inner_pattern(pattern)} as {target.id}"
+        case c.MatchOr(patterns=patterns):
+            return " | ".join(map(_inner_pattern, patterns))
+        case c.MatchSequence(patterns=patterns):
+            return f"[{', '.join(map(_pattern, patterns))}]"
+        case c.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+            parts = [f"{show(k)}: {_pattern(p)}" for k, p in zip(keys, patterns)]
+            parts += [] if rest is None else [f"**{rest.id}"]
+            return "{" + ", ".join(parts) + "}"
+        case c.MatchClass(cls=cls, patterns=patterns, names=names, named=named):
+            parts = [*map(_pattern, patterns)]
+            parts += [f"{name}={_pattern(p)}" for name, p in zip(names, named)]
+            return f"{show(cls)}({', '.join(parts)})"
+    raise AssertionError(node)
+
+
+def _inner_pattern(node: c.Pattern) -> str:
+    """A pattern inside `|` or before `as`."""
+    loose = isinstance(node, c.MatchOr) or (isinstance(node, c.MatchAs) and node.pattern)
+    return f"({_pattern(node)})" if loose else _pattern(node)
+
+
 # ---- parameters
 
 
@@ -162,6 +202,8 @@ def _expr(node: Any, around: int) -> str:
 def _const(node: c.Const) -> tuple[str, int]:
     if node.value is ...:
         return "...", _ATOM
+    if isinstance(node.value, type) or callable(node.value):  # of a desugaring
+        return node.value.__name__, _ATOM
     text = repr(node.value).replace("inf", "1e309").replace("nan", "(1e309 - 1e309)")
     if isinstance(node.value, (str, bytes)):
         text = repr(node.value)
@@ -233,6 +275,8 @@ def _is_generator(node: c.Expr) -> bool:
 def _seq(node: c.Seq) -> tuple[str, int]:
     if node.kind == "list":
         return f"[{', '.join(_expr(i, _CHOOSE) for i in node.items)}]", _ATOM
+    if node.kind == "set":
+        return f"{{{', '.join(_expr(i, _CHOOSE) for i in node.items)}}}", _ATOM
     return f"({_items(node) if node.items else ''})", _ATOM
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from ..ir.record import replace
-from .core import For, If, Node, Return, While, With
+from .core import For, If, Match, Node, Return, While, With
 
 N = TypeVar("N", bound=Node)
 
@@ -92,3 +92,6 @@ def returns_of(block: Iterable[Node]) -> Iterator[Return]:
             yield from returns_of(stmt.orelse)
         elif isinstance(stmt, With):
             yield from returns_of(stmt.body)
+        elif isinstance(stmt, Match):
+            for case in stmt.cases:
+                yield from returns_of(case.body)

@@ -12,9 +12,12 @@ from .traverse import children, returns_of, walk
 
 _STMTS = (
     c.Assign, c.Augment, c.Delete, c.Eval, c.If, c.For, c.While, c.Return, c.Raise, c.Assert,
-    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Refused,
+    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Global, c.Refused,
 )  # fmt: skip
-_SUGAR = (c.Break, c.Continue, c.Global, c.Nonlocal)
+_SUGAR = (c.Break, c.Continue, c.Match, c.Nonlocal)
+_PATTERNS = (
+    c.MatchValue, c.MatchAs, c.MatchOr, c.MatchStar, c.MatchSequence, c.MatchMapping, c.MatchClass,
+)  # fmt: skip
 _EXPRS = (
     c.Const, c.Name, c.Attr, c.Item, c.Slice, c.Unary, c.Binary, c.Compare, c.Bool, c.Choose,
     c.Call, c.Seq, c.Dict, c.Star, c.Comp, c.Lambda, c.Format, c.Bind, c.Refused,
@@ -31,6 +34,12 @@ _KINDS: dict[tuple[type, str], tuple[type, ...]] = {
     (c.Comp, "clauses"): (c.Clause,), (c.Format, "parts"): (c.Field,),
     (c.Field, "spec"): (c.Format,), (c.Func, "params"): (c.Params,), (c.Define, "func"): (c.Func,),
     (c.Lambda, "func"): (c.Func,), (c.Call, "keywords"): (c.Keyword,),
+    (c.Match, "cases"): (c.Case,), (c.Case, "pattern"): _PATTERNS,
+    (c.MatchAs, "pattern"): _PATTERNS, (c.MatchOr, "patterns"): _PATTERNS,
+    (c.MatchSequence, "patterns"): _PATTERNS, (c.MatchMapping, "patterns"): _PATTERNS,
+    (c.MatchClass, "patterns"): _PATTERNS, (c.MatchClass, "named"): _PATTERNS,
+    (c.MatchAs, "target"): (c.Name,), (c.MatchStar, "target"): (c.Name,),
+    (c.MatchMapping, "rest"): (c.Name,),
 }  # fmt: skip
 
 
@@ -56,7 +65,7 @@ def _fields(node: c.Node, desugared: bool) -> Iterator[str]:
 def _allowed(node: c.Node, name: str, desugared: bool) -> tuple[type, ...]:
     if isinstance(node, c.Params):
         return (c.Param,)
-    if name in _BLOCKS and isinstance(node, (c.If, c.For, c.While, c.With, c.Func)):
+    if name in _BLOCKS and isinstance(node, (c.If, c.For, c.While, c.With, c.Func, c.Case)):
         return _STMTS if desugared else (*_STMTS, *_SUGAR)
     return _KINDS.get((type(node), name), _EXPRS)
 

@@ -18,7 +18,7 @@ COMPARE = {
 }  # fmt: skip
 UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 REFUSED = {
-    "ClassDef", "Try", "TryStar", "Match", "Set", "SetComp", "Yield", "YieldFrom", "Await",
+    "ClassDef", "Try", "TryStar", "Set", "SetComp", "Yield", "YieldFrom", "Await",
     "AsyncFor", "AsyncWith", "AsyncFunctionDef", "TemplateStr",
 }  # fmt: skip
 WHOLE = {"Yield", "YieldFrom", "Await", "AsyncFor", "AsyncWith"}
@@ -75,7 +75,13 @@ class Oracle:
 
     def Compare(self, n: Any) -> Any:
         ops = tuple(COMPARE[type(op)] for op in n.ops)
-        return c.Compare(self.at(n), self.node(n.left), ops, self.all(n.comparators))
+        rights = tuple(
+            c.Seq(self.at(right), "set", self.all(right.elts))
+            if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, ast.Set)
+            else self.node(right)
+            for op, right in zip(n.ops, n.comparators)
+        )
+        return c.Compare(self.at(n), self.node(n.left), ops, rights)
 
     def IfExp(self, n: Any) -> Any:
         return c.Choose(self.at(n), *self.all((n.test, n.body, n.orelse)))
@@ -195,7 +201,9 @@ class Oracle:
         return c.Pass(self.at(n))
 
     def TypeAlias(self, n: Any) -> Any:
-        return c.Pass(self.at(n), (n.name.id,))
+        at, refused = self.at(n), c.Refused(self.at(n), "", "")
+        func = c.Func(at, "<lambda>", c.Params(at), (c.Return(at, refused),), True)
+        return c.Assign(at, (c.Name(at, n.name.id),), c.Lambda(at, func))
 
     def Break(self, n: Any) -> Any:
         return c.Break(self.at(n))
@@ -229,6 +237,44 @@ class Oracle:
 
     def While(self, n: Any) -> Any:
         return c.While(self.at(n), self.node(n.test), self.all(n.body), self.all(n.orelse))
+
+    def Match(self, n: Any) -> Any:
+        cases = tuple(
+            c.Case((0, 0, 0, 0), self.pattern(k.pattern), self.node(k.guard), self.all(k.body))
+            for k in n.cases
+        )
+        return c.Match(self.at(n), self.node(n.subject), cases)
+
+    def pattern(self, n: Any) -> Any:
+        def name(text: str | None) -> Any:
+            return None if text is None else c.Name((0, 0, 0, 0), text)
+
+        def several(nodes: Any) -> Any:
+            return tuple(map(self.pattern, nodes))
+
+        at = (0, 0, 0, 0)
+        match n:
+            case None:
+                return None
+            case ast.MatchValue(value=value):
+                return c.MatchValue(at, self.node(value))
+            case ast.MatchSingleton(value=value):
+                return c.MatchValue(at, c.Const(at, value))
+            case ast.MatchAs(pattern=pattern, name=target):
+                return c.MatchAs(at, self.pattern(pattern), name(target))
+            case ast.MatchOr(patterns=patterns):
+                return c.MatchOr(at, several(patterns))
+            case ast.MatchStar(name=target):
+                return c.MatchStar(at, name(target))
+            case ast.MatchSequence(patterns=patterns):
+                return c.MatchSequence(at, several(patterns))
+            case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+                return c.MatchMapping(at, self.all(keys), several(patterns), name(rest))
+            case ast.MatchClass(cls=cls, patterns=patterns, kwd_attrs=names, kwd_patterns=named):
+                return c.MatchClass(
+                    at, self.node(cls), several(patterns), tuple(names), several(named)
+                )
+        raise AssertionError(n)
 
     def With(self, n: Any) -> Any:
         items = tuple(

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import s2s
@@ -110,3 +111,93 @@ def test_a_tape_is_forgotten() -> None:
         return first, second
 
     assert [float(g) for g in twice()] == [108.0, 6.0]
+
+
+def _loops(f: Any) -> Any:
+    return s2s.function(f, backend="loops")
+
+
+def test_del_of_parts_is_as_in_python() -> None:
+    def f(x: float) -> Any:
+        d, items = {"a": x, "b": 2.0 * x, "c": 3.0 * x}, [x, 2.0 * x, 3.0 * x, 4.0 * x]
+        k = 0
+        del d["b"], (items[k], items[-1])
+        if x > 1.0:
+            del items[0]
+        return d["a"] * len(d) + items[0] * len(items)
+
+    assert (_loops(f)(0.5), _loops(f)(1.5)) == (f(0.5), f(1.5))
+
+
+class _Slots:
+    def __init__(self, x: float) -> None:
+        self.values = [x, x]
+
+    def __delitem__(self, k: int) -> None:
+        self.values[k] = 0.0
+
+    def pop(self, k: int) -> None:
+        raise AssertionError
+
+
+def test_del_calls_delitem() -> None:
+    def f(x: float) -> float:
+        slots = _Slots(x)
+        del slots[1]
+        return slots.values[0] + 2.0 * slots.values[1]
+
+    assert _loops(f)(1.5) == f(1.5)
+
+
+def test_del_of_what_is_not_there() -> None:
+    def key(x: float) -> float:
+        d = {"a": x}
+        del d["b"]
+        return x
+
+    def index(x: float) -> float:
+        items = [x]
+        del items[1]
+        return x
+
+    with pytest.raises(KeyError):
+        _loops(key)(1.0)
+    with pytest.raises(IndexError):
+        _loops(index)(1.0)
+
+
+def _slice(x: Any) -> Any:
+    items = [x, x]
+    del items[:1]
+    return items[0]
+
+
+def _attribute(x: Any) -> Any:
+    slots = _Slots(x)
+    del slots.values
+    return x
+
+
+def _element(x: Any) -> Any:
+    row = x + np.zeros(3)
+    del row[0]
+    return row
+
+
+def _key_from_outside(x: Any, d: Any) -> Any:
+    del d["a"]
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "says"),
+    [
+        (_slice, (), "`del` of a slice"),
+        (_attribute, (), "`del` of an attribute"),
+        (_element, (), "`del` of a part of an array"),
+        (_key_from_outside, ({"a": 1.0},), "a dict from outside"),
+    ],
+)
+def test_del_that_is_refused(f: Any, args: Any, says: str) -> None:
+    with pytest.raises(s2s.UnsupportedError, match=says):
+        _loops(f)(1.0, *args)

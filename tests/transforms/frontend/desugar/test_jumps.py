@@ -10,7 +10,7 @@ import pytest
 
 import s2s
 from s2s.transforms.frontend.check_subset import check_subset
-from s2s.transforms.frontend.desugar import show_desugared
+from s2s.transforms.frontend.desugar.jumps import show_desugared
 from s2s.transforms.frontend.source import read
 from tests.scale import count
 from tests.transforms.frontend.sources import only

@@ -7,12 +7,12 @@ follows moves into the other branch; a flag is used only where that is not enoug
 
 from __future__ import annotations
 
-from ..ir.record import record, replace
-from ..syntax import core as c
-from ..syntax.names import local_names
-from ..syntax.printer import show_function
-from ..syntax.traverse import returns_of, rewrite, walk
-from .check_subset import is_errstate
+from ...ir.record import record, replace
+from ...syntax import core as c
+from ...syntax.names import all_names, fresh, local_names
+from ...syntax.printer import show_function
+from ...syntax.traverse import returns_of, rewrite, walk
+from .neutral_with import is_errstate
 
 # Statements after which nothing of their block runs.
 JUMPS = (c.Return, c.Break, c.Continue, c.Raise, c.Refused)
@@ -30,22 +30,22 @@ class _Context:
     left: tuple[str, ...] = ()
 
 
-def desugar(func: c.Func, taken: set[str]) -> c.Block:
+def remove_jumps(func: c.Func, taken: set[str]) -> c.Block:
     """The function's body without jumps.  Names that are created are not in `taken`, and not among
     those that the function or one inside it mentions."""
-    taken |= {n.id for n in walk(func) if isinstance(n, c.Name)}
+    taken |= all_names(func)
     body: c.Block = rewrite(func, _spliced).body
     # A procedure, which returns nothing, does so at its end as well.
     if not any(r.value for r in returns_of(body)) and not _ends(body):
         body = (*body, c.Return((body[-1] if body else func).at, None))
-    context = _Context(None, _fresh("out", taken), _fresh("returned", taken))
+    context = _Context(None, fresh("out", taken), fresh("returned", taken))
     if _only_tail_return(body):
-        return (*_Desugar(taken).block(body[:-1], context), body[-1])
+        return (*_Remover(taken).block(body[:-1], context), body[-1])
     returns = list(returns_of(body))
     if not returns:  # every path ends in an error
-        return _Desugar(taken).block(body, context)
+        return _Remover(taken).block(body, context)
     last = max(returns, key=lambda n: n.line).at
-    d = _Desugar(taken)
+    d = _Remover(taken)
     stmts = d.block(body, context)
     if d.uses_flag:
         stmts = (_assign(context.returned, c.Const(body[0].at, False), body[0]), *stmts)
@@ -56,7 +56,7 @@ def show_desugared(func: c.Func) -> str:
     """A function without jumps, to be read."""
     if func.is_lambda:
         return show_function(func)
-    return show_function(replace(func, body=desugar(func, {*local_names(func)})))
+    return show_function(replace(func, body=remove_jumps(func, {*local_names(func)})))
 
 
 def _spliced(node: c.Node) -> c.Node | c.Block:
@@ -64,7 +64,7 @@ def _spliced(node: c.Node) -> c.Node | c.Block:
     return node.body if isinstance(node, c.With) and is_errstate(node) else node
 
 
-class _Desugar:
+class _Remover:
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
         self.uses_flag = False
@@ -137,7 +137,7 @@ class _Desugar:
                 body, orelse = stmt.body, stmt.orelse
             return (_if(stmt.test, self.block(body, k), self.block(orelse, k), stmt),)
         # Both branches may or may not jump: a flag says whether what follows runs.
-        flag = _fresh(f"left_L{stmt.line}", self.taken)
+        flag = fresh(f"left_L{stmt.line}", self.taken)
         inner = _Context(k.broke, k.out, k.returned, (*k.left, flag))
         both = _if(stmt.test, self.block(stmt.body, inner), self.block(stmt.orelse, inner), stmt)
         stays = c.Unary(stmt.at, "not", c.Name(stmt.at, flag))
@@ -155,7 +155,7 @@ class _Desugar:
             leave: c.Block = (c.Break(stmt.at),)
             if orelse:
                 # This break, unlike the user's, is followed by the `else` clause.
-                failed = _fresh(f"failed_L{stmt.line}", self.taken)
+                failed = fresh(f"failed_L{stmt.line}", self.taken)
                 leave = (_assign(failed, c.Const(stmt.at, True), stmt), *leave)
             fails = c.Unary(stmt.test.at, "not", stmt.test)
             body = (_if(fails, leave, (), stmt), *stmt.body)
@@ -164,7 +164,7 @@ class _Desugar:
         if not (returns or breaks):
             body = self.block(stmt.body, _Context(None, k.out, k.returned))
             return (replace(stmt, body=body or (c.Pass(stmt.at),), orelse=()),), orelse, False
-        flag = _fresh(f"broke_L{stmt.line}", self.taken)
+        flag = fresh(f"broke_L{stmt.line}", self.taken)
         start = _assign(flag, c.Const(stmt.at, False), stmt)
         body = (start, *self.block(stmt.body, _Context(flag, k.out, k.returned)))
         out: c.Block = (start, replace(stmt, body=body, orelse=(), until=flag))
@@ -204,13 +204,6 @@ def _ends(stmts: c.Block) -> bool:
 
 def _only_tail_return(body: c.Block) -> bool:
     return isinstance(body[-1], c.Return) and not _has(body[:-1], (c.Return,), loops=True)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _assign(name: str, value: c.Expr, place: c.Node) -> c.Assign:

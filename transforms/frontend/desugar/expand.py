@@ -1,0 +1,23 @@
+"""Replace the syntax that means the same as other syntax: `match`, `nonlocal`, neutral `with`.
+
+`jumps.py` runs later, on each function that is evaluated.
+"""
+
+from __future__ import annotations
+
+from ...syntax import core as c
+from ...syntax.traverse import walk
+from .match import expand_match
+from .neutral_with import expand_neutral_with
+from .nonlocals import box_nonlocals
+
+
+def expand(func: c.Func) -> c.Func:
+    kinds = {type(node) for node in walk(func)}
+    if c.With in kinds:
+        func = expand_neutral_with(func)
+    if c.Match in kinds:
+        func = expand_match(func)
+    if c.Nonlocal in kinds:
+        func = box_nonlocals(func)
+    return func
