@@ -57,7 +57,9 @@ class ParsedSources:
         while self.unwritten:
             path = self.unwritten.pop()
             try:
-                store.write_entry(path, {**(store.read_entry(path) or {}), **self.files[path]})
+                kept = store.read_entry(path)  # perhaps with functions of another process
+                kept = kept if isinstance(kept, dict) else {}
+                store.write_entry(path, {**kept, **self.files[path]})
             except Exception:
                 continue
 

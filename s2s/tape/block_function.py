@@ -223,11 +223,29 @@ def _bind_globals(function: types.FunctionType, seen: dict[str, Any]) -> None:
 def _lookup_names(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
     """The values of names in a frame, as far as they are bound."""
     local = frame.f_locals
-    spaces = (local, frame.f_globals)
+    spaces = (local, _around_class(frame), frame.f_globals)
     found = {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        local.clear()  # a snapshot that the frame keeps: it would keep all values alive
+    _drop_snapshot(frame)
     return found
+
+
+def _around_class(frame: types.FrameType) -> dict[str, Any]:
+    """The variables of the functions around a class body, which its own frame does not show."""
+    code, back = frame.f_code, frame.f_back
+    if code.co_flags & inspect.CO_OPTIMIZED or not code.co_freevars or back is None:
+        return {}
+    if not back.f_code.co_flags & inspect.CO_OPTIMIZED:  # a class in a class
+        return _around_class(back)
+    shown = back.f_locals
+    found = {n: shown[n] for n in code.co_freevars if n in shown}
+    _drop_snapshot(back)
+    return found
+
+
+def _drop_snapshot(frame: types.FrameType) -> None:
+    """Before Python 3.13 a frame keeps the snapshot of its variables, and so all values, alive."""
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        frame.f_locals.clear()
 
 
 def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -66,18 +66,16 @@ def _parsed_block(
     found = [n for n in translator.recorder.found[cst.With] if around(n)]
     if not found:
         return None
-    node = translator.alone(max(found, key=lambda n: translator.at(n)[0]))
-    if not _matches_bytecode(code, node, lines):
+    node = translator.stmt_With(max(found, key=lambda n: translator.at(n)[0]))
+    if not isinstance(node, core.With) or not _matches_bytecode(code, node, lines):
         return None
-    return node, translator.comments(node.line, node.end_line)
+    return translator.alone(node), translator.comments(node.line, node.end_line)
 
 
 def _matches_bytecode(code: types.CodeType, block: core.With, lines: list[str]) -> bool:
     """Whether the names, constants and operators of the source are at the positions recorded in the
-    bytecode.  Python before 3.11 records no positions; then nothing is checked.  Nor is refused
-    syntax, whose parts are not translated."""
-    if len(block.body) == 1 and isinstance(block.body[0], core.Refused):
-        return True
+    bytecode.  Python before 3.11 records no positions; then nothing is checked.  What stands inside
+    of unsupported syntax is not checked: it is not translated."""
     refused = [n.at for n in walk(block) if isinstance(n, core.Refused)]
     nodes: dict[Any, list[core.Node]] = {}
     kinds = (core.Name, core.Const, core.Binary, core.Augment, core.Compare)

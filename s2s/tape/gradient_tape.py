@@ -169,6 +169,6 @@ class GradientTape:
         """The reason why the last result contains None."""
         if self._last is None:
             raise S2SValueError(
-                "the tape has not been asked anything yet: call tape.gradient first"
+                "the tape has computed no gradient yet: call tape.gradient first"
             )
         return self._last.explain()

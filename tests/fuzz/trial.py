@@ -110,7 +110,7 @@ class Trial:
         """`jvp`, `hvp`, `hessian` or `grad` of the program."""
         key = backend, kind
         if key not in self.compiled:
-            self.compiled[key] = getattr(s2s, kind)(self.without_effects, wrt=wrt, backend=backend)
+            self.compiled[key] = getattr(s2s, kind)(self.quiet, wrt=wrt, backend=backend)
         return self.compiled[key]
 
     @cached_property
@@ -126,7 +126,7 @@ class Trial:
         """Its gradient for many arguments at once."""
         key = "loops", "vmap"
         if key not in self.compiled:
-            gradient = s2s.grad(self.without_effects, wrt=WRT, backend="loops")
+            gradient = s2s.grad(self.quiet, wrt=WRT, backend="loops")
             self.compiled[key] = s2s.vmap(gradient, in_axes=axes, backend="loops")
         return self.compiled[key]
 

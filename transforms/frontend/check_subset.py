@@ -26,7 +26,9 @@ def is_errstate(node: c.With) -> bool:
     warning, no error."""
     return bool(node.items) and all(
         isinstance(item.value, c.Call)
+        and item.target is None
         and show(item.value.function) in ("np.errstate", "numpy.errstate", "errstate")
+        and not item.value.args
         and all(
             isinstance(k.value, c.Const) and k.value.value in ("ignore", "warn")
             for k in item.value.keywords

@@ -85,13 +85,11 @@ class Translator:
                 found[line + self.offset] = (column, text)
         return found
 
-    def alone(self, node: cst.With) -> c.With:
-        """A statement that is compiled without the function around it."""
-        made = self.stmt_With(node)
-        if self.whole_refused is not None and isinstance(made, c.With):
-            made = c.With(made.at, made.items, (self.whole_refused,))
-        assert isinstance(made, c.With)
-        return made
+    def alone(self, made: c.With) -> c.With:
+        """A translated statement that is compiled without the function around it."""
+        if self.whole_refused is None:
+            return made
+        return c.With(made.at, made.items, (self.whole_refused,))
 
     # ---- statements
 

@@ -94,11 +94,14 @@ def _derive_again(function: Any, kind: str, how: dict[str, Any]) -> Derived:
     return derive(function, kind, **how)
 
 
+_DEFAULTS = {"wrt": (), "single": True, "has_aux": False, "skipped": 0, "options": ()}
+
+
 def derive(function: Any, kind: str, **how: Any) -> Derived:
     """One `Derived` for each function and each way to derive from it: written anew in every
     step of a loop, it is compiled once."""
     known = vars(function).setdefault("__s2s_derived__", {})
-    key = (kind, *sorted(how.items()))
+    key = (kind, *sorted({**_DEFAULTS, **how}.items()))
     found = known.get(key)
     # functools.wraps copies the dictionary of a function to another one.
     if found is None or found.function is not function:

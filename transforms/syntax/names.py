@@ -87,3 +87,10 @@ def local_names(func: c.Func) -> frozenset[str]:
             continue
         todo += _children(node, stored)
     return frozenset(names)
+
+
+def _outside_lambdas(node: c.Node) -> Iterator[c.Node]:
+    """The nodes of a tree; of the lambdas in it, only the parameters."""
+    yield node
+    for child in children(node):
+        yield from _outside_lambdas(child.func.params if isinstance(child, c.Lambda) else child)

@@ -245,9 +245,7 @@ def test_containers_in_results(tmp_path) -> None:
         return {"pair": Pair(x.min(), x.max()), "range": Range(x[0], [x[-1], x])}
 
     found = (
-        build(s2s.function(ends), "float64[n]", out=tmp_path / "ends")
-        .load()
-        .index_bounds(np.arange(3.0))
+        build(s2s.function(ends), "float64[n]", out=tmp_path / "ends").load().ends(np.arange(3.0))
     )
     assert found["pair"] == (0.0, 2.0) and found["pair"].high == 2.0
     assert found["range"].low == 0.0 and found["range"].high[0] == 2.0

@@ -214,17 +214,17 @@ class Part:
     seen = 0
 
     def __init__(self, broken: bool = False) -> None:
-        self.broken, self.evaluated_value, self.built = broken, False, 0
+        self.broken, self.ready, self.built = broken, False, 0
 
     @built_now
     def build(self, size: int) -> None:
         if self.broken:
             raise ValueError("a part that cannot be built")
-        self.evaluated_value, self.built = True, self.built + 1
+        self.ready, self.built = True, self.built + 1
         self.weight: Any = np.full(size, 2.0)
 
     def __call__(self, x: Any) -> Any:
-        if not self.evaluated_value:
+        if not self.ready:
             self.build(x.shape[0])
         count(x)
         return x * self.weight

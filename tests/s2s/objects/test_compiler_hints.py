@@ -61,16 +61,16 @@ def test_looks_only() -> None:
 def test_builds_run_in_python_once(mark: Any) -> None:
     class Thing:
         def __init__(self) -> None:
-            self.steps, self.evaluated_value = 0, False
+            self.steps, self.ready = 0, False
 
         @mark
         def build(self, size: int) -> None:
-            if not self.evaluated_value:
+            if not self.ready:
                 self.weight = s2s.Variable(np.full(size, 2.0), name="weight")
-                self.evaluated_value = True
+                self.ready = True
 
         def __call__(self, x: Any) -> Any:
-            if not self.evaluated_value:
+            if not self.ready:
                 self.build(x.shape[0])
             self.steps += 1
             return np.sum(x * self.weight)

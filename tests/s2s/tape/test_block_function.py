@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from typing import Any
 
@@ -13,6 +12,8 @@ import s2s
 from s2s.errors import UnsupportedError
 from s2s.tape import block_function
 from s2s.tape.block_function import Block, Names, find, is_program
+from s2s.transforms.frontend.source import parsed
+from s2s.transforms.syntax import core
 
 EXTRA = ("unconnected",)  # a parameter that every query has
 
@@ -38,7 +39,8 @@ class Asks:
 
 def block_of(text: str) -> Block:
     lines = "".join(f"    {line}\n" for line in text.split("\n"))
-    node: Any = ast.parse(f"with manager as tape:\n{lines}").body[0]
+    (node,) = parsed(f"with manager as tape:\n{lines}")
+    assert isinstance(node, core.With)
     reads = block_function._names_read(node)
     return Block(node, None, reads, tuple(block_function._names_assigned(node)))  # type: ignore[arg-type]
 
@@ -135,7 +137,7 @@ def test_a_question_inside_a_loop_is_refused() -> None:
         for _ in range(3):
             x = x * 2.0
             x = x + 0.0
-    with pytest.raises(UnsupportedError, match="asked in a loop inside its own block"):
+    with pytest.raises(UnsupportedError, match="requested in a loop of the tape.s block"):
         asks.block.query_function(asks.world.names, EXTRA, "return x", asks.block.source.first + 3)
 
 

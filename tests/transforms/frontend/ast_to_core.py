@@ -131,7 +131,7 @@ class Oracle:
         for v in n.values:
             if isinstance(v, ast.Constant):
                 if found and isinstance(found[-1], str):
-                    found[-1] += v.value
+                    found[-1] += str(v.value)
                 elif v.value:
                     found.append(v.value)
                 continue

@@ -14,6 +14,7 @@ import libcst as cst
 import numpy as np
 
 from s2s.transforms.frontend.cst_to_core import Translator
+from s2s.transforms.frontend.source import parsed
 from s2s.transforms.syntax import core as c
 from tests.scale import ALL, sample
 
@@ -97,7 +98,7 @@ def difference(found: Any, expected: Any, places: bool = True, path: str = "") -
                 if (wrong := difference(part, getattr(expected, name), places, inside)) is not None:
                     return wrong
         return None
-    if isinstance(found, tuple):
+    if isinstance(found, tuple) and isinstance(expected, tuple):
         if len(found) != len(expected):
             return f"{path}: {len(found)} parts, not {len(expected)}"
         pairs = zip(found, expected)
@@ -112,3 +113,9 @@ def _prints_refused(node: Any) -> bool:
     call = node.value if isinstance(node, (c.Eval, c.Return)) else node
     function = call.function if isinstance(call, c.Call) else None
     return isinstance(function, c.Name) and function.id == "__refused__"
+
+
+def only(text: str) -> Any:
+    """The statement that is all of a text."""
+    (stmt,) = parsed(text)
+    return stmt

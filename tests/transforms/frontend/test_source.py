@@ -174,7 +174,7 @@ LAMBDAS = {
     "alike": ("fs = [lambda x: x + 1, lambda x: x + 1]\n", None),
     "constants": ("fs = [lambda: 1, lambda: 2, lambda: None]\n", None),
     "in a call of several lines": (
-        "fs = list((\n    lambda x: x,\n    lambda x: (x\n      * 2),\n    lambda x,\n    y: y,\n))\n",
+        "fs = list((\n    lambda x: x,\n    lambda x: (x\n * 2),\n    lambda x,\n    y: y,\n))\n",
         None,
     ),
     "of another": (
@@ -266,7 +266,7 @@ def test_private_names_are_those_that_python_looks_up(load) -> None:
 
 
 def test_columns_count_characters(load) -> None:
-    source = read(load("é = 1\ndef f(x):\n    return 'éé' + ª(x) if 'ü' else x\n")["f"])
+    source: Any = read(load("é = 1\ndef f(x):\n    return 'éé' + ª(x) if 'ü' else x\n")["f"])
     call = source.node.body[0].value.body.right
     assert call.at == (3, 18, 3, 22) and source.text(source.span(call)) == "ª(x)"
     assert call.function.id == "a"
@@ -363,11 +363,11 @@ def test_python_with_a_command() -> None:
 
 
 def test_the_given_source_of_a_function() -> None:
-    def f(x):
+    def f(x: Any) -> Any:
         return x
 
     given = read(Holder.commented)
-    f._s2s_source = given
+    vars(f)["_s2s_source"] = given
     assert read(f) is given
 
 
@@ -424,7 +424,7 @@ def test_a_long_function(load) -> None:
 
 
 def test_the_innermost_function_at_a_line() -> None:
-    lines = """\
+    lines: Any = """\
 y = 1
 def f(x):
     def g(z):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,14 @@ from s2s.transforms.frontend.source import parsed
 from s2s.transforms.syntax import core as c
 from s2s.transforms.syntax.printer import show, show_block, show_function
 from tests.transforms.frontend import ast_to_core
-from tests.transforms.frontend.sources import difference, library_files, own_files, translator
+from tests.transforms.frontend.sources import (
+    difference,
+    library_files,
+    module,
+    only,
+    own_files,
+    translator,
+)
 
 AT = (1, 0, 1, 0)
 A, B, X = (c.Name(AT, name) for name in "abx")
@@ -20,16 +26,10 @@ A, B, X = (c.Name(AT, name) for name in "abx")
 
 def test_files_are_the_same_when_printed_and_parsed() -> None:
     files = [*own_files()[::2], *library_files()[::2]]
-    blocks = [translator(path).block(translator_module(path)) for path in files]
-    for path, block in zip(files, blocks):
+    for path in files:
+        block = translator(path).block(module(path))
         again = ast_to_core.translate(show_block(block))
         assert difference(again, block, places=False) is None, path
-
-
-def translator_module(path: Any) -> Any:
-    from tests.transforms.frontend.sources import module
-
-    return module(path)
 
 
 # Printed as they are, as `ast.unparse` prints them.
@@ -48,15 +48,16 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_expressions(text: str) -> None:
-    (stmt,) = parsed(text)
-    assert isinstance(stmt, c.Eval) and show(stmt.value) == text
+    stmt = only(text)
+    assert show(stmt.value) == text
     plain = ast.unparse(ast.parse(text))
     assert ast.dump(ast.parse(show(stmt.value))) == ast.dump(ast.parse(plain))
 
 
 FORMATS = [
     r'''f"a\\b{x}"''', r'''f"it's {x} \"quoted\" \'\'\' '"''', r'''f"it's \"{x}\" ' "''',
-    r'''f"{a['k']} \"a\" {x}'"''', r'''f"{a['k']}'"''', r'''f"{x!r:>{b}}"''', r'''f'{ {1: 2}[x] }' ''',
+    r'''f"{a['k']} \"a\" {x}'"''', r'''f"{a['k']}'"''', r'''f"{x!r:>{b}}"''',
+    r'''f'{ {1: 2}[x] }' ''',
     r'''f"\n\t{{}}é{x}\x00"''', 'f"{x=}"', 'f"{(lambda: x)()}{(a := 1)}"', "f'a' 'b{' f'{x}'",
     "f''", 'f"{x:%H:%M}"', "f'{x}\\''",
 ]  # fmt: skip
@@ -128,12 +129,11 @@ def test_what_python_cannot_express() -> None:
 
 
 def test_functions() -> None:
-    (define,) = parsed("@a\ndef f(x, *, y: int = 1) -> int:\n    return x")
-    assert isinstance(define, c.Define)
+    define = only("@a\ndef f(x, *, y: int = 1) -> int:\n    return x")
     assert show_function(define.func) == "def f(x, *, y=1):\n    return x\n"
     assert show(define.func.params) == "x, *, y=1"
-    (stmt,) = parsed("lambda x: (yield)")
-    assert isinstance(stmt, c.Eval) and isinstance(stmt.value, c.Lambda)
+    stmt = only("lambda x: (yield)")
+
     assert (
         show_function(stmt.value.func) == "lambda x: __refused__('generators are not supported')\n"
     )
