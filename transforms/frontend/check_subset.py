@@ -2,6 +2,7 @@
 block of a tape.
 
 They become `Refused`, with the place and advice, which is an error when the evaluator reaches it.
+`global` and `nonlocal` hold for the whole function: there, its body becomes `Refused`.
 What is unsupported wherever it stands, `cst_to_core` has refused already.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import types
 from typing import Any
 
@@ -16,10 +15,11 @@ from s2s.transforms.ir.nodes import Origin
 from s2s.transforms.specialise.attempts import KEPT
 from s2s.transforms.specialise.specialiser import Specialiser
 from s2s.transforms.specialise.values import State
+from s2s.transforms.syntax import core
 
 # Attributes of these kinds are replaced as a whole, never changed in place.
 FIXED = (
-    type(None), bool, int, str, tuple, frozenset, ast.AST, Source, Origin, Derived,
+    type(None), bool, int, str, tuple, frozenset, core.Node, Source, Origin, Derived,
     types.FunctionType,
 )  # fmt: skip
 
