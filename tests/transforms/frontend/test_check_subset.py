@@ -32,11 +32,15 @@ def after(body: str) -> str:
     return "\n".join(line[4:] for line in lines[1:])
 
 
-WITH = "__refused__('`with` is not supported here')"
+HIDDEN = (
+    "__refused__('a global that shares its name with a variable of an enclosing function is not "
+    "supported')"
+)
 GLOBAL = "__refused__('writing to a global is not supported')"
 RETURN = "__refused__('a return inside this block is not supported')"
 
 UNCHANGED = [
+    "global y\nreturn y", "def g():\n    global y\n    return y",
     "return x", "while x:\n    break\nelse:\n    return 1",
     "with np.errstate(all='ignore'):\n    return x",
     "with numpy.errstate(divide='ignore', over='warn'), errstate():\n    return x",
@@ -56,18 +60,14 @@ def test_what_is_supported(body: str) -> None:
         assert check_subset(func) is func
 
 
+# The evaluator decides on these: what they mean depends on the context manager.
+UNCHANGED += [
+    "with open(x) as y:\n    z = y", "with x:\n    pass",
+    "with adjoint(x) as a, adjoint(x) as b:\n    pass",
+    "with np.errstate(all='raise'):\n    pass", "with np.errstate(**x):\n    pass",
+    "if x:\n    with x:\n        pass\nelse:\n    y",
+]  # fmt: skip
 CHANGES = [
-    ("with open(x) as y:\n    return y", WITH),
-    ("with x: pass", WITH),
-    ("with GradientTape() as t, open(x): pass", WITH),
-    ("with adjoint(x) as a, adjoint(x) as b: pass", WITH),
-    ("with np.errstate(all='raise'): pass", WITH),
-    ("with np.errstate(all='ignore', call=x): pass", WITH),
-    ("with np.errstate(**x): pass", WITH),
-    ("with np.errstate(all='ignore') as y: pass", WITH),
-    ("with np.errstate(x): pass", WITH),
-    ("with f.stop_recording: pass", WITH),
-    ("if x:\n    with x: pass\nelse:\n    y", f"if x:\n    {WITH}\nelse:\n    y"),
     ("with GradientTape() as t:\n    return x", f"with GradientTape() as t:\n    {RETURN}"),
     (
         "for i in x:\n    with adjoint(x):\n        if i: break\n        else: continue",
@@ -87,18 +87,17 @@ CHANGES = [
     ),
     (
         "with GradientTape() as t:\n    with t.stop_recording():\n        with x: return 1",
-        f"with GradientTape() as t:\n    with t.stop_recording():\n        {WITH}",
+        f"with GradientTape() as t:\n    with t.stop_recording():\n        with x:\n            {RETURN}",
     ),
-    ("global y\nreturn y", "pass\nreturn y"),
-    ("global y, z\nz = 1", f"{GLOBAL}\nz = 1"),
-    ("global y\ndel y", f"{GLOBAL}\ndel y"),
-    ("global y\nimport y.z", f"{GLOBAL}\nimport y.z"),
-    ("global y\ny += 1", f"{GLOBAL}\ny += 1"),
-    ("global y\ntry: y = 1\nfinally: pass", f"{GLOBAL}\n__refused__('`try` is not supported')"),
-    ("def g():\n    global y\n    return y", f"def g():\n    {GLOBAL}\n    return y"),
+    ("global y, z\nz = 1", GLOBAL),
+    ("global y\ndel y", GLOBAL),
+    ("global y\nimport y.z", GLOBAL),
+    ("global y\ny += 1", GLOBAL),
+    ("global y\ntry: y = 1\nfinally: pass", GLOBAL),
+    ("y = 1\ndef g():\n    global y\n    return y", f"y = 1\ndef g():\n    {HIDDEN}"),
     (
         "def g():\n    nonlocal x\n    x = 1",
-        "def g():\n    __refused__('writing to an enclosing variable is not supported')\n    x = 1",
+        "def g():\n    __refused__('writing to an enclosing variable is not supported')",
     ),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from s2s.transforms.frontend.check_subset import check_subset
-from s2s.transforms.frontend.desugar import desugar
+from s2s.transforms.frontend.desugar.jumps import remove_jumps
 from s2s.transforms.ir.record import replace
 from s2s.transforms.syntax import core as c
 from s2s.transforms.syntax.names import local_names
@@ -28,7 +28,7 @@ def test_the_output_of_the_front_end_is_well_formed() -> None:
         assert not any(isinstance(n, (c.Global, c.Nonlocal)) for n in walk(func))
         if not any(isinstance(n, c.With) for n in func.body):
             taken = {n.id for n in walk(func) if isinstance(n, c.Name)} | local_names(func)
-            made = replace(func, body=desugar(func, taken))
+            made = replace(func, body=remove_jumps(func, taken))
             assert [*_outermost(made)] == []
 
 
