@@ -12,9 +12,15 @@ from typing import Any
 import pytest
 
 from s2s.errors import SourceError, UnsupportedError
+from s2s.transforms.frontend import parse_cache
 from s2s.transforms.frontend import source as source_module
 from s2s.transforms.frontend.source import Source, function_at, read
 from s2s.transforms.syntax.printer import show_function
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse_cache, "installed", None)
 
 
 class Holder:
