@@ -226,7 +226,8 @@ def _constant_key(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_constant_key, value))
     if isinstance(value, frozenset):
-        return frozenset(map(_constant_key, value))
+        # Sorted: the order of a set differs between processes, and keys are kept on disk.
+        return frozenset, *sorted(repr(_constant_key(part)) for part in value)
     return type(value), repr(value)  # which tells 1 from True, and 0.0 from -0.0
 
 
