@@ -242,7 +242,8 @@ def _constant_key(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_constant_key, value))
     if isinstance(value, frozenset):
-        return sorted(map(repr, map(_constant_key, value)))  # the same in every process
+        # Sorted: the order of a set differs between processes, and keys are kept on disk.
+        return frozenset, *sorted(repr(_constant_key(part)) for part in value)
     return type(value), repr(value)  # which tells 1 from True, and 0.0 from -0.0
 
 
@@ -363,8 +364,9 @@ def _lambda(
     """The lambda that a code object was compiled from."""
     found = [n for n in nodes if translator.at(n)[0] == code.co_firstlineno]
     if len(found) > 1:
-        around = _around(found, translator, code, lines)
-        found = around or [n for n in found if _same_code(n, code)]
+        exact = _around(found, translator, code, lines)
+        exact = exact or [n for n in found if _same_key(n, code)]
+        found = exact or [n for n in found if _same_code(n, code)]
     return found[0] if found else None
 
 
@@ -398,6 +400,21 @@ def _around(
 
     fitting = [n for n in nodes if starts and spans(n)]
     return [min(fitting, key=size)] if fitting else []
+
+
+def _same_key(node: Any, code: types.CodeType) -> bool:
+    """Whether the text of a lambda, compiled where its free variables are known, gives a code that
+    does the same."""
+    import libcst as cst
+
+    text = cst.Module([]).code_for_node(node)
+    try:
+        made = compile(f"lambda {', '.join(code.co_freevars)}: (\n{text})", "<lambda>", "eval")
+    except SyntaxError:
+        return False
+    for _ in range(2):
+        made = next(k for k in made.co_consts if isinstance(k, types.CodeType))
+    return _key(made) == _key(code)
 
 
 def _same_code(node: Any, code: types.CodeType) -> bool:

@@ -213,7 +213,8 @@ class Private:
 
 
 BLOCKS = {
-    squared_slope: 6.0, in_try: 33.0, in_a_generator: 18.0, in_a_coroutine: 6.0, in_a_class: 6.0, in_a_class_of_a_class: 6.0,
+    squared_slope: 6.0, in_try: 33.0, in_a_generator: 18.0, in_a_coroutine: 6.0, in_a_class: 6.0,
+    in_a_class_of_a_class: 6.0,
     of_two_tapes: 12.0, over_several_lines: 6.0, behind_other_characters: 12.0,
     (lambda x: Private(x).slope()): 6.0, (lambda x: [squared_slope(x) for _ in range(2)][1]): 6.0,
 }  # fmt: skip
