@@ -62,18 +62,28 @@ class Source:
             [self.line(span.line)[span.col :], *middle, self.line(span.end_line)[: span.end_col]]
         )
 
-    def comments_above(self, line: int) -> list[str]:
-        """The whole-line comments directly above a statement."""
-        found: list[str] = []
-        line -= 1
-        while line in self.comments and not self.line(line)[: self.comments[line][0]].strip():
-            found.append(self.comments[line][1])
-            line -= 1
-        return found[::-1]
+    def without_comments(self, span: Span) -> str:
+        """The text of a span on one line."""
+        parts = self.text(span).split("\n")
+        for k in range(len(parts)):
+            column, comment = self.comments.get(span.line + k, (0, ""))
+            if comment and k < len(parts) - 1:  # none follows within the last line of a span
+                parts[k] = parts[k][: column - (span.col if k == 0 else 0)]
+        return " ".join(filter(None, (part.strip() for part in parts)))
 
-    def trailing_comment(self, line: int) -> str:
-        column, text = self.comments.get(line, (0, ""))
-        return text if text and self.line(line)[:column].strip() else ""
+    def tree(self) -> Translator | None:
+        """The statement that the function is, parsed again for who prints it; None for a lambda,
+        which is none."""
+        if self.node.is_lambda:
+            return None
+        import libcst as cst
+
+        from .cst_to_core import Translator
+
+        text = "".join(self.lines[self.first - 1 : self.last])
+        indented = text[:1] in " \t\f"
+        module = cst.parse_module(f"if 1:\n{text}" if indented else text)
+        return Translator(module, self.first - indented)
 
 
 def read(function: Any) -> Source:
