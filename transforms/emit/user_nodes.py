@@ -118,7 +118,7 @@ def _shifted(text: str, by: int) -> str:
     first, *rest = text.split("\n")
     if by > 0 and all(line[:by].isspace() or not line for line in rest):
         rest = [line[by:] for line in rest]
-    elif by < 0:
+    elif by < 0 and not any(line.startswith("\t") for line in rest):
         rest = [textwrap.indent(line, " " * -by) for line in rest]
     return "\n".join([first, *rest])
 

@@ -72,8 +72,9 @@ class Source:
         return " ".join(filter(None, (part.strip() for part in parts)))
 
     def tree(self) -> Translator | None:
-        """The statement that the function is, parsed again for who prints it; None for a lambda,
-        which is none."""
+        """The statement that the function is, parsed again for printing.  None for a lambda, and
+        for lines that cannot be parsed without those after them (a last line that ends in a
+        backslash)."""
         if self.node.is_lambda:
             return None
         import libcst as cst
@@ -82,7 +83,10 @@ class Source:
 
         text = "".join(self.lines[self.first - 1 : self.last])
         indented = text[:1] in " \t\f"
-        module = cst.parse_module(f"if 1:\n{text}" if indented else text)
+        try:
+            module = cst.parse_module(f"if 1:\n{text}" if indented else text)
+        except cst.ParserSyntaxError:
+            return None
         return Translator(module, self.first - indented)
 
 
