@@ -249,14 +249,10 @@ def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
 
 def failed_guard_text(compiled: Compiled, reach: PathResolver, args: tuple[Any, ...]) -> str:
     """A description of the first guard that does not hold, for messages."""
+    changed = changed_object_text(compiled, reach, args)
+    if changed is not None:
+        return changed
     here = reach.values(args)
-    for guard in compiled.object_guards:
-        try:
-            value = here(guard.path)
-        except Exception:
-            return f"{path_text(guard.path)}, which is no longer there"
-        if not _holds(guard, value):
-            return _guard_change(guard, value)
     sizes: dict[str, int] = {}
     for param in compiled.params:
         try:
@@ -272,6 +268,21 @@ def failed_guard_text(compiled: Compiled, reach: PathResolver, args: tuple[Any, 
             amount = relation.kind in ("below", "reaches")
             return f"{'how much there is to do' if amount else 'a relation of sizes'} ({relation})"
     return "the type of something it reads"
+
+
+def changed_object_text(
+    compiled: Compiled, reach: PathResolver, args: tuple[Any, ...]
+) -> str | None:
+    """A description of the first guard on an object that does not hold; None if all hold."""
+    here = reach.values(args)
+    for guard in compiled.object_guards:
+        try:
+            value = here(guard.path)
+        except Exception:
+            return f"{path_text(guard.path)}, which is no longer there"
+        if not _holds(guard, value):
+            return _guard_change(guard, value)
+    return None
 
 
 def _holds(guard: ObjectGuard, value: Any) -> bool:

@@ -19,12 +19,14 @@ import numpy as np
 from ..cache import parsed_sources
 from ..call import bind_arguments
 from ..call.backend_choice import COMPILED
+from ..call.guards import PathResolver, changed_object_text
 from ..call.type_key import type_key
 from ..errors import (
     InternalCompilerError,
     RecompilationWarning,
     S2SError,
     S2STypeError,
+    SourceError,
     UnsupportedError,
     internal,
 )
@@ -182,20 +184,30 @@ class Specialiser:
 
         specs = self.describe(args)
         for found in persistent.load_stored(self, specs, args):
-            found.write = self._writer(specs, args)
+            found.write = self._writer(found, specs, args)
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
         return None
 
-    def _writer(self, specs: dict[str, Spec], args: tuple[Any, ...]) -> Callable[[], Written]:
+    def _writer(
+        self, found: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]
+    ) -> Callable[[], Written]:
         """Writes the readable source of a specialisation that was compiled for such arguments:
-        another process compiled it, and kept only what calls need."""
-        values = self.named(tuple(map(stand_in, args)))
+        another process compiled it, and kept only what calls need.  The function is read again
+        for it, so that what it depends on must be as it was."""
+        kept = tuple(map(stand_in, args))
+        values, reach = self.named(kept), PathResolver(self.function, tuple(specs))
 
         def write() -> Written:
             from ..transforms import pipeline
 
+            changed = changed_object_text(found, reach, kept)
+            if changed is not None:
+                raise SourceError(
+                    f"the code of {self.name} cannot be shown: it depends on {changed}",
+                    advice="call it again, or ask before the change",
+                )
             return pipeline.write(self.request(specs, values))
 
         return write

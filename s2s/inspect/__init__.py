@@ -2,7 +2,7 @@
 
 - `explain.py`: `f.explain()`; its data in `explain_data.py`, its text in `explain_text.py`.
 - `debug_nans.py`: `s2s.debug_nans()`; the error in `debug_nans_report.py`, and the inputs
-  of a kernel before its call in `nonfinite_error.py`.
+  of a kernel before its call in `kernel_inputs.py`.
 - `side_by_side.py`: a function beside its emitted code; as HTML in `side_by_side_html.py`.
 - `notebook.py`, `highlight.py`, `code_string.py`: highlighted code in IPython and Jupyter.
 

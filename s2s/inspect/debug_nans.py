@@ -14,7 +14,7 @@ import numpy as np
 
 from ..call.debug_flag import active
 from ..transforms.frontend.pytree import Out, OutTree, Tree
-from .nonfinite_error import KernelInputs
+from .kernel_inputs import KernelInputs
 
 if TYPE_CHECKING:
     from ..dispatch.specialization import Specialization

@@ -18,7 +18,7 @@ from ..transforms.diagnostics.nan_origin import Iteration, NonFiniteOrigin, Oper
 from ..transforms.frontend.pytree import path_text
 from ..transforms.ir.nodes import Origin
 from ..transforms.ir.quote import file_name
-from .nonfinite_error import KernelInputs
+from .kernel_inputs import KernelInputs
 
 if TYPE_CHECKING:
     from ..dispatch.specialization import Specialization

@@ -15,6 +15,7 @@ from ..transforms.frontend.source import (
     character_column,
     parse_around,
     text_of,
+    too_deep,
 )
 from ..transforms.syntax import core
 from ..transforms.syntax.traverse import walk
@@ -32,26 +33,43 @@ def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
     kept = parse_cache.get(text, key)
     if kept is not None:
         return Source(file, lines, *kept), kept[0].body[0]
-    translator = parse_around(frame.f_code, lines, line)
-    if translator is not None:
-        import libcst as cst
+    try:
+        block = _parsed_block(frame.f_code, file, lines, line)
+    except RecursionError as error:
+        raise too_deep(what, file, lines, line) from error
+    if block is None:
+        raise SourceError(
+            f"{what}: its source in {file} has changed since it was loaded",
+            advice="restart Python",
+        )
+    node, comments = block
+    func = core.Func(node.at, "tape_block", core.Params(node.at), (node,))
+    parts = (func, node.line, node.end_line, comments)
+    parse_cache.put(text, key, parts)
+    parsed_sources.flush()
+    return Source(file, lines, *parts), node
 
-        def around(node: cst.With) -> bool:
-            return translator.at(node)[0] <= line <= translator.at(node.body.body[0])[0]
 
-        found = [n for n in translator.recorder.found[cst.With] if around(n)]
-        if found:
-            node = translator.alone(max(found, key=lambda n: translator.at(n)[0]))
-            if _matches_bytecode(frame.f_code, node, lines):
-                func = core.Func(node.at, "tape_block", core.Params(node.at), (node,))
-                comments = translator.comments(node.line, node.end_line)
-                found = (func, node.line, node.end_line, comments)
-                parse_cache.put(text, key, found)
-                parsed_sources.flush()
-                return Source(file, lines, *found), node
-    raise SourceError(
-        f"{what}: its source in {file} has changed since it was loaded", advice="restart Python"
-    )
+def _parsed_block(
+    code: types.CodeType, file: str, lines: list[str], line: int
+) -> tuple[core.With, dict[int, tuple[int, str]]] | None:
+    """The innermost `with` statement that a line of a code enters, and its comments; None if the
+    text there is not what was compiled."""
+    translator = parse_around(code, file, lines, line)
+    if translator is None:
+        return None
+    import libcst as cst
+
+    def around(node: cst.With) -> bool:
+        return translator.at(node)[0] <= line <= translator.at(node.body.body[0])[0]
+
+    found = [n for n in translator.recorder.found[cst.With] if around(n)]
+    if not found:
+        return None
+    node = translator.alone(max(found, key=lambda n: translator.at(n)[0]))
+    if not _matches_bytecode(code, node, lines):
+        return None
+    return node, translator.comments(node.line, node.end_line)
 
 
 def _matches_bytecode(code: types.CodeType, block: core.With, lines: list[str]) -> bool:

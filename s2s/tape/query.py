@@ -146,7 +146,7 @@ class QueryEvaluation:
     def _largest(self, specialiser: Any, entry: Any, bound: Any, then: Any) -> float:
         """The largest intermediate of the block, computed by one more run."""
         from ..inspect.debug_nans_report import Rerun
-        from ..inspect.nonfinite_error import KernelInputs
+        from ..inspect.kernel_inputs import KernelInputs
         from ..transforms.diagnostics.magnitude import largest_intermediate
 
         rerun = Rerun(

@@ -193,3 +193,49 @@ def abandoned_loop(s: Any, n: Any) -> Any:
 def test_number_is_an_integer_after_some_iterations(backend: Any, n: int) -> None:
     """The first attempt assumes that `s` stays a float; its definitions must be discarded."""
     assert s2s.function(abandoned_loop, backend=backend)(-0.75, n) == abandoned_loop(-0.75, n)
+
+
+# Functions that give an array of rank 0 for a scalar, and such that give a scalar.
+RANK_0 = (
+    "np.where(x > 0, x, 2 * x)", "np.zeros_like(x)", "np.ones_like(x)", "np.full_like(x, 3.0)",
+    "np.copy(x)", "np.squeeze(x)", "np.transpose(x)", "np.select([x > 0], [x], 0.0)",
+    "np.tensordot(x, x, 0)", "np.i0(x)", "np.moveaxis(x, (), ())", "np.vectorize(lambda v: v)(x)",
+)  # fmt: skip
+SCALARS = ("np.nan_to_num(x)", "np.sinc(x)", "np.median(x)", "np.abs(x)", "np.clip(x, 0, 1)")
+
+
+@pytest.mark.parametrize("call", [*RANK_0, *SCALARS])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "t += 1.0",
+        "u = t\n    u += 1.0",
+        "u = [t]\n    u[0] *= 3.0",
+        "u = (t,)\n    t -= 1.0\n    t = t + u[0]",
+        "def inner(v):\n        v += 1.0\n        return v\n    t = t + inner(t)",
+        "for _ in range(3):\n        t *= 2.0",
+    ],
+)
+def test_updates_of_arrays_of_rank_0(call: str, after: str) -> None:
+    """An update in place changes all names of an array and one name of a scalar.  It is followed or
+    refused."""
+    source = f"def f(x):\n    t = {call}\n    {after}\n    return t\n"
+    f = load(source)["f"]
+    want = float(f(np.float64(0.5)))
+    try:
+        got = float(s2s.function(f, backend="loops")(np.float64(0.5)))
+    except s2s.UnsupportedError as error:
+        assert call in RANK_0 and "another name" in str(error)
+        return
+    assert got == pytest.approx(want, rel=1e-12)
+
+
+def test_arrays_of_rank_0_of_two_branches() -> None:
+    def f(x):  # type: ignore[no-untyped-def]
+        t = np.where(x > 0.0, x, 0.0) if x > 1.0 else np.copy(x)
+        u = t
+        u += 1.0
+        return t
+
+    with pytest.raises(s2s.UnsupportedError, match="another name"):
+        s2s.function(f, backend="loops")(2.0)

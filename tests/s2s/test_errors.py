@@ -185,3 +185,17 @@ def test_what_a_list_does_not_hold_is_missed_when_the_run_comes_there() -> None:
     np.testing.assert_array_equal(gradient(x), 2.0 * x)
     with pytest.raises(ValueError, match="not in the list"):
         gradient(x + 200.0)
+
+
+def test_text_of_a_nonfinite_error() -> None:
+    error = s2s.NonFiniteError("log(0) is -inf", ["x is 0.0", "in iteration 3"], advice="use log1p")
+    assert str(error) == "log(0) is -inf\n  x is 0.0\n  in iteration 3\nhelp: use log1p"
+    assert isinstance(error, FloatingPointError) and isinstance(error, s2s.S2SError)
+    assert error.details == ["x is 0.0", "in iteration 3"]
+    assert str(s2s.NonFiniteError("bad", [])) == "bad"
+
+
+def test_long_advice_of_a_nonfinite_error_is_wrapped() -> None:
+    text = str(s2s.NonFiniteError("bad", [], advice="word " * 40))
+    lines = text.splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) <= 88 and lines[2].startswith("  word")

@@ -93,11 +93,11 @@ def _stores(node: core.Node) -> set[str]:
 def _without_conditional_parts(node: Any) -> Any:
     """A tree without the parts that are not always evaluated."""
     if isinstance(node, core.Bool):
-        node = node.values[0]
-    elif isinstance(node, core.Choose):
-        node = node.test
-    elif isinstance(node, core.Compare):
+        return _without_conditional_parts(node.values[0])
+    if isinstance(node, core.Choose):
+        return _without_conditional_parts(node.test)
+    if isinstance(node, core.Comp):
+        return _without_conditional_parts(node.clauses[0].over)
+    if isinstance(node, core.Compare):
         node = replace(node, ops=node.ops[:1], rights=node.rights[:1])
-    elif isinstance(node, core.Comp):
-        node = node.clauses[0].over
     return map_children(node, _without_conditional_parts)

@@ -96,8 +96,11 @@ class UserText:
         self.source = source
         self.nodes: dict[tuple[int, int], core.Stmt] = {}
         self.locals: set[str] = set()
+        functions = [n for n in walk_syntax(source.node) if isinstance(n, core.Func)]
+        # The body of a lambda is a Return whose text is an expression.
+        values = {id(stmt) for f in functions if f.is_lambda for stmt in f.body}
         for node, stored in with_context(source.node):
-            if isinstance(node, _STMTS):
+            if isinstance(node, _STMTS) and id(node) not in values:
                 self.nodes.setdefault((node.line, node.at[1]), node)
             elif isinstance(node, core.Param):
                 self.locals.add(node.name)

@@ -13,7 +13,7 @@ from ..ir.record import replace
 from ..syntax import core as c
 from ..syntax.names import local_names
 from ..syntax.printer import show
-from ..syntax.traverse import map_children
+from ..syntax.traverse import children, map_children
 from .source import Source
 
 _WITH = "`with` is not supported here", "open resources outside the function"
@@ -63,18 +63,15 @@ def _called(node: c.Expr) -> str:
 
 def check_subset(func: c.Func, nested: bool = False) -> c.Func:
     """A function in which what is unsupported is `Refused`, nested functions included."""
-    written = local_names(func)
+    declared = _refused_declaration(func, nested)
+    if declared is not None:
+        func = replace(func, body=(declared,))
 
     def checked(node: Any) -> Any:
         if isinstance(node, c.Func):
             return check_subset(node, nested=True)
-        if isinstance(node, c.Global):
-            # A function that is nested might find a local of the enclosing one under the name.
-            if nested or written & {*node.names}:
-                return c.Refused(node.at, *_GLOBAL)
+        if isinstance(node, c.Global):  # of names that are only read
             return c.Pass(node.at)
-        if isinstance(node, c.Nonlocal):
-            return c.Refused(node.at, *_NONLOCAL)
         if isinstance(node, c.With):
             if on_adjoint(node) or on_tape(node) or on_pause(node):
                 body = tuple(_without_jumps(stmt, False) for stmt in node.body)
@@ -84,6 +81,22 @@ def check_subset(func: c.Func, nested: bool = False) -> c.Func:
         return map_children(node, checked)
 
     return map_children(func, checked)
+
+
+def _refused_declaration(func: c.Func, nested: bool) -> c.Refused | None:
+    """The first `global` or `nonlocal` that the function is refused for.  These statements hold
+    for the whole function, wherever they stand, so that all of it is refused."""
+    written = local_names(func)
+    todo: list[c.Node] = [*func.body]
+    for node in todo:
+        if isinstance(node, c.Nonlocal):
+            return c.Refused(node.at, *_NONLOCAL)
+        # A function that is nested might find a local of the enclosing one under the name.
+        if isinstance(node, c.Global) and (nested or written & {*node.names}):
+            return c.Refused(node.at, *_GLOBAL)
+        if not isinstance(node, c.Func):
+            todo += children(node)
+    return None
 
 
 def _bound_in(node: c.With) -> tuple[str, ...]:

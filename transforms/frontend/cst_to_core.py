@@ -159,12 +159,16 @@ class Translator:
         if isinstance(node.names, cst.ImportStar):  # which Python allows in modules only
             return self.refused(node, ("`import *` is not supported", "import names"))
         names = tuple(map(self.alias, node.names))
-        module = "" if node.module is None else _dotted(node.module)
+        module = "" if node.module is None else self.dotted(node.module)
         return c.ImportFrom(self.at(node), len(node.relative), module, names)
 
     def alias(self, node: cst.ImportAlias) -> c.Alias:
         asname = None if node.asname is None else self.name(node.asname.name.value)  # type: ignore[union-attr]
-        return c.Alias(self.at(node), _dotted(node.name), asname)
+        return c.Alias(self.at(node), self.dotted(node.name), asname)
+
+    def dotted(self, node: cst.BaseExpression) -> str:
+        """The name of a module; Python mangles one without dots."""
+        return self.name(node.value) if isinstance(node, cst.Name) else _dotted(node)
 
     def stmt_Global(self, node: cst.Global) -> c.Stmt:
         return c.Global(self.at(node), tuple(self.name(n.name.value) for n in node.names))
@@ -173,7 +177,7 @@ class Translator:
         return c.Nonlocal(self.at(node), tuple(self.name(n.name.value) for n in node.names))
 
     def stmt_TypeAlias(self, node: Any) -> c.Stmt:
-        return c.Pass(self.at(node))
+        return c.Pass(self.at(node), (self.name(node.name.value),))
 
     def stmt_If(self, node: cst.If) -> c.Stmt:
         orelse: c.Block = ()
@@ -207,21 +211,21 @@ class Translator:
         return c.WithItem(self.at(node), self.expr(node.item), target)
 
     def stmt_Try(self, node: cst.Try) -> c.Stmt:
-        return self.refuse_compound(node, _TRY)
+        return self.refuse_parts(node, _TRY)
 
     def stmt_TryStar(self, node: cst.TryStar) -> c.Stmt:
-        return self.refuse_compound(node, ("`trystar` is not supported", _TRY[1]))
+        return self.refuse_parts(node, ("`trystar` is not supported", _TRY[1]))
 
     def stmt_Match(self, node: cst.Match) -> c.Stmt:
-        return self.refuse_compound(node, ("`match` is not supported", "use if/elif"))
+        return self.refuse_parts(node, ("`match` is not supported", "use if/elif"))
 
     def stmt_ClassDef(self, node: cst.ClassDef) -> c.Stmt:
         refusal = "a class inside the function is not supported", "define it at module level"
-        return self.refused(node, refusal, [self.name(node.name.value)])
+        return self.refuse_parts(node, refusal)
 
     def stmt_FunctionDef(self, node: cst.FunctionDef) -> c.Stmt:
         if node.asynchronous is not None:
-            return self.refused(node, _ASYNC["FunctionDef"], [self.name(node.name.value)])
+            return self.refuse_parts(node, _ASYNC["FunctionDef"])
         decorators = tuple(self.expr(d.decorator) for d in node.decorators)
         return c.Define(self.at(node), self.function(node), decorators)
 
@@ -264,12 +268,15 @@ class Translator:
         self.whole_refused = self.whole_refused or found
         return found
 
-    def refuse_compound(self, node: cst.CSTNode, refusal: tuple[str, str]) -> c.Refused:
-        """A statement with blocks that are not translated; what they bind is local all the same."""
+    def refuse_parts(self, node: cst.CSTNode, refusal: tuple[str, str]) -> c.Refused:
+        """Syntax whose parts are not translated; what they bind is local all the same, and what
+        refuses the whole function still does."""
         binds = _Binds(self)
         node.visit(binds)
         for inner in binds.whole:
             self.refuse_whole(inner, _FUNCTION_REFUSALS[type(inner).__name__])
+        if binds.declares:
+            self.refuse_whole(node, refusal)
         return self.refused(node, refusal, dict.fromkeys(binds.names))
 
     # ---- expressions
@@ -317,7 +324,7 @@ class Translator:
         return c.Const(self.at(node), values[0][:0].join(values))
 
     def expr_TemplatedString(self, node: cst.CSTNode) -> c.Expr:
-        return self.refused(node, ("template strings are not supported", "use an f-string"))
+        return self.refuse_parts(node, ("template strings are not supported", "use an f-string"))
 
     def format_parts(self, node: cst.BaseString) -> tuple[str | c.Field, ...]:
         found: list[str | c.Field] = []
@@ -448,7 +455,7 @@ class Translator:
         return c.Seq(self.at(node), "list", self.elements(node.elements))
 
     def expr_Set(self, node: cst.Set) -> c.Expr:
-        return self.refused(node, _SETS)
+        return self.refuse_parts(node, _SETS)
 
     def expr_StarredElement(self, node: cst.StarredElement) -> c.Expr:
         return c.Star(self.at(node), self.expr(node.value))
@@ -476,7 +483,7 @@ class Translator:
         return c.Comp(self.at(node), "list", element, self.clauses(node.for_in))
 
     def expr_SetComp(self, node: cst.SetComp) -> c.Expr:
-        return self.refused(node, (_SETS[0], "use a list comprehension"))
+        return self.refuse_parts(node, (_SETS[0], "use a list comprehension"))
 
     def expr_GeneratorExp(self, node: cst.GeneratorExp) -> c.Expr:
         at, element = self.with_own_parentheses(node), self.expr(node.elt)
@@ -498,14 +505,15 @@ class Translator:
 
 
 class _Binds(cst.CSTVisitor):
-    """The names that a statement binds in its own scope, and the syntax in it that refuses the
-    function as a whole."""
+    """The names that syntax binds in the scope that it stands in, and what in it refuses the
+    function as a whole.  `declares`: it contains `global` or `nonlocal`."""
 
     def __init__(self, translator: Translator) -> None:
         super().__init__()
         self.translator = translator
         self.names: list[str] = []
         self.whole: list[cst.CSTNode] = []
+        self.declares = False
 
     def bind(self, target: Any) -> None:
         if isinstance(target, cst.Name):
@@ -531,7 +539,7 @@ class _Binds(cst.CSTVisitor):
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
         if node.asname is None:
-            self.names.append(_dotted(node.name).split(".")[0])
+            self.names.append(self.translator.dotted(node.name).split(".")[0])
 
     def visit_Del(self, node: cst.Del) -> None:
         self.bind(node.target)
@@ -540,6 +548,12 @@ class _Binds(cst.CSTVisitor):
         self.bind(node.name)
 
     def visit_MatchStar(self, node: cst.MatchStar) -> None:
+        self.bind(node.name)
+
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        self.bind(node.rest)
+
+    def visit_TypeAlias(self, node: cst.TypeAlias) -> None:
         self.bind(node.name)
 
     def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
@@ -551,15 +565,28 @@ class _Binds(cst.CSTVisitor):
     def visit_Await(self, node: cst.Await) -> None:
         self.whole.append(node)
 
+    def visit_Global(self, node: cst.Global) -> None:
+        self.declares = True
+
+    def visit_Nonlocal(self, node: cst.Nonlocal) -> None:
+        self.declares = True
+
+    # The bodies of these are other scopes; decorators, defaults and bases are not.
+
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
         self.bind(node.name)
-        return False
+        return self.visit_only(*node.decorators, node.params)
 
     def visit_ClassDef(self, node: cst.ClassDef) -> bool:
         self.bind(node.name)
-        return False
+        return self.visit_only(*node.decorators, *node.bases, *node.keywords)
 
     def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return self.visit_only(node.params)
+
+    def visit_only(self, *parts: cst.CSTNode) -> bool:
+        for part in parts:
+            part.visit(self)
         return False
 
 
@@ -596,10 +623,14 @@ def _merged(parts: list[str | c.Field]) -> tuple[str | c.Field, ...]:
     return tuple(found)
 
 
+_QUOTED = {'"': '\\"', "\\": "\\\\"}
+
+
 def _decoded(text: str, raw: bool) -> str:
     """The value of the text between the fields of an f-string."""
     text = text.replace("{{", "{").replace("}}", "}")
     if raw or "\\" not in text:
         return text
-    quoted = re.sub(r'\\.|"', lambda m: '\\"' if m[0] == '"' else m[0], text, flags=re.DOTALL)
+    # A backslash at the end, before a field, stands for itself.
+    quoted = re.sub(r'\\.|"|\\$', lambda m: _QUOTED.get(m[0], m[0]), text, flags=re.DOTALL)
     return str(cst.SimpleString(f'"""{quoted}"""').evaluated_value)

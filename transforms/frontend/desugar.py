@@ -31,7 +31,9 @@ class _Context:
 
 
 def desugar(func: c.Func, taken: set[str]) -> c.Block:
-    """The function's body without jumps."""
+    """The function's body without jumps.  Names that are created are not in `taken`, and not among
+    those that the function or one inside it mentions."""
+    taken |= {n.id for n in walk(func) if isinstance(n, c.Name)}
     body: c.Block = rewrite(func, _spliced).body
     # A procedure, which returns nothing, does so at its end as well.
     if not any(r.value for r in returns_of(body)) and not _ends(body):
@@ -54,8 +56,7 @@ def show_desugared(func: c.Func) -> str:
     """A function without jumps, to be read."""
     if func.is_lambda:
         return show_function(func)
-    names = {n.id for n in walk(func) if isinstance(n, c.Name)} | local_names(func)
-    return show_function(replace(func, body=desugar(func, names)))
+    return show_function(replace(func, body=desugar(func, {*local_names(func)})))
 
 
 def _spliced(node: c.Node) -> c.Node | c.Block:

@@ -75,7 +75,9 @@ class _Syntactic:
     def __enter__(self) -> None:
         self.start = self.recorder.line, self.recorder.column
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, error: Any, *_: Any) -> None:
+        if error is not None:  # a RecursionError: the nodes inside have no places
+            return
         r = self.recorder
         start = self.start if self.start_node is None else r.spans[id(self.start_node)][0]
         end = (r.line, r.column) if self.end_node is None else r.spans[id(self.end_node)][1]

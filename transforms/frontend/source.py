@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import itertools
 import re
 import types
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import SourceError
+from ..ir.errors import SourceError, UnsupportedError
 from ..ir.nodes import Span
 from ..ir.quote import printable
 from ..ir.record import field, record
@@ -72,22 +73,11 @@ class Source:
         return " ".join(filter(None, (part.strip() for part in parts)))
 
     def tree(self) -> Translator | None:
-        """The statement that the function is, parsed again for printing.  None for a lambda, and
-        for lines that cannot be parsed without those after them (a last line that ends in a
-        backslash)."""
+        """The statement that the function is, parsed again for printing; None for a lambda."""
         if self.node.is_lambda:
             return None
-        import libcst as cst
-
-        from .cst_to_core import Translator
-
-        text = "".join(self.lines[self.first - 1 : self.last])
-        indented = text[:1] in " \t\f"
-        try:
-            module = cst.parse_module(f"if 1:\n{text}" if indented else text)
-        except cst.ParserSyntaxError:
-            return None
-        return Translator(module, self.first - indented)
+        # The whole file if the last line ends in a backslash.
+        return _first_parsed(self.lines, [(self.first, self.last), (1, len(self.lines))], None)
 
 
 def read(function: Any) -> Source:
@@ -98,18 +88,27 @@ def read(function: Any) -> Source:
     name = getattr(function, "__qualname__", repr(function))
     lines, file = text_of(function, name)
     code: types.CodeType = function.__code__
-    text, key = "".join(lines), cache_key(code)
-    kept = parse_cache.get(text, key)
-    if kept is not None:
-        return Source(file, lines, *kept)
-    now = _code_now(code, file, text)
-    found = None if now is None else _parsed(now, file, lines, code)
-    if found is None:
-        nearby = _parsed(code, file, lines, code)
-        found = nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+    text = "".join(lines)
+    try:
+        key = cache_key(code)
+        kept = parse_cache.get(text, key)
+        if kept is not None:
+            return Source(file, lines, *kept)
+        now = _code_now(code, file, text)
+        found = _found(function, code, now, file, lines)
+    except RecursionError as error:
+        raise too_deep(name, file, lines, code.co_firstlineno) from error
     if found is None and file.startswith("<"):
         # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
         raise SourceError(f"{name}: {NOT_AVAILABLE}")
+    if found is None and now is not None:
+        span, line = _line(file, lines, now.co_firstlineno)
+        raise SourceError(
+            f"{name} cannot be parsed",
+            span=span,
+            source_line=line,
+            advice="write its statements in their usual form, and each lambda on a line of its own",
+        )
     if found is None:
         raise SourceError(
             f"{name}: its source in {file} has changed since it was loaded",
@@ -117,6 +116,38 @@ def read(function: Any) -> Source:
         )
     parse_cache.put(text, key, (found.node, found.first, found.last, found.comments))
     return found
+
+
+def _found(
+    function: Any,
+    code: types.CodeType,
+    now: types.CodeType | None,
+    file: str,
+    lines: list[str],
+) -> Source | None:
+    """The source of a function whose code in the file as it is now is `now`; None if it is not
+    there."""
+    if now is not None:
+        return _parsed(now, file, lines)
+    nearby = _parsed(code, file, lines)
+    return nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+
+
+def too_deep(name: str, file: str, lines: list[str], line: int) -> UnsupportedError:
+    """The error for a text that nests more deeply than Python's stack allows to read."""
+    span, text = _line(file, lines, line)
+    return UnsupportedError(
+        f"{name} nests expressions or blocks too deeply to be read",
+        span=span,
+        source_line=text,
+        advice="split long expressions into several statements",
+    )
+
+
+def _line(file: str, lines: list[str], line: int) -> tuple[Span, str]:
+    """The place and the text of a line."""
+    text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    return Span(file, line, len(text) - len(text.lstrip()), line, len(text)), text
 
 
 def cache_key(code: types.CodeType, *more: Any) -> str:
@@ -130,7 +161,7 @@ def function_at(file: str, lines: list[str], line: int) -> Source | None:
     found = [code for several in codes(file, "".join(lines)).values() for code in several]
     found = [k for k in found if k.co_firstlineno <= line and k.co_name != "<module>"]
     for code in sorted(found, key=lambda k: -k.co_firstlineno):
-        source = _parsed(code, file, lines, code)
+        source = _parsed(code, file, lines)
         if source is not None and line <= source.last:
             return source
     return None
@@ -159,26 +190,38 @@ def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | No
 def _is_rewritten(function: Any, node: c.Func) -> bool:
     """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
     code of a function that has one is not what Python makes of its text."""
-    loader = type(function.__globals__.get("__loader__"))
-    rewritten = not loader.__module__.startswith(("importlib.", "_frozen_importlib", "zipimport"))
-    return rewritten and any(isinstance(n, c.Assert) for n in walk(node))
+    loader = type(function.__globals__.get("__loader__")).__module__
+    # `builtins`: there is no loader, or it is a class of Python's own.
+    plain = ("importlib.", "_frozen_importlib", "zipimport", "builtins")
+    return not loader.startswith(plain) and any(isinstance(n, c.Assert) for n in walk(node))
 
 
 @functools.lru_cache(maxsize=32)
 def codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
     """The code of all functions in a text, by name."""
+    found: dict[str, list[types.CodeType]] = {}
+    for code, _ in _codes_in_classes(file, text):
+        found.setdefault(code.co_name, []).append(code)
+    return found
+
+
+@functools.lru_cache(maxsize=32)
+def _codes_in_classes(file: str, text: str) -> list[tuple[types.CodeType, str]]:
+    """All code in a text, each with the name of the innermost class around it."""
     try:
         flags = _TOP_LEVEL_AWAIT
         whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = error.msg if isinstance(error, SyntaxError) else error
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({message})") from None
-    found: dict[str, list[types.CodeType]] = {}
-    todo = [whole]
+    found: list[tuple[types.CodeType, str]] = []
+    todo = [(whole, "")]
     while todo:
-        code = todo.pop()
-        found.setdefault(code.co_name, []).append(code)
-        todo += [k for k in code.co_consts if isinstance(k, types.CodeType)]
+        code, around = todo.pop()
+        found.append((code, around))
+        if not code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<"):
+            around = code.co_name  # it is the body of a class
+        todo += [(k, around) for k in code.co_consts if isinstance(k, types.CodeType)]
     return found
 
 
@@ -202,21 +245,18 @@ def _constant_key(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_constant_key, value))
     if isinstance(value, frozenset):
-        return frozenset(map(_constant_key, value))
+        return sorted(map(repr, map(_constant_key, value)))  # the same in every process
     return type(value), repr(value)  # which tells 1 from True, and 0.0 from -0.0
 
 
 # ---- parsing one function's own lines
 
 
-def _parsed(
-    now: types.CodeType, file: str, lines: list[str], code: types.CodeType
-) -> Source | None:
-    """The source of the function whose code, in these lines, is `now`; `code` has its mangled
-    names."""
+def _parsed(now: types.CodeType, file: str, lines: list[str]) -> Source | None:
+    """The source of the function whose code, in these lines, is `now`."""
     import libcst as cst
 
-    translator = parse_around(now, lines, now.co_firstlineno, code)
+    translator = parse_around(now, file, lines, now.co_firstlineno)
     if translator is None:
         return None
     found = translator.recorder.found
@@ -233,24 +273,32 @@ def _parsed(
     )
 
 
-def parse_around(
-    code: types.CodeType, lines: list[str], line: int, mangled: types.CodeType | None = None
-) -> Translator | None:
+def parse_around(code: types.CodeType, file: str, lines: list[str], line: int) -> Translator | None:
     """The statement around a line of the function with a code (or of a module), parsed."""
+    own = not code.co_name.startswith("<")
+    tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
+    # The whole file, for statements that `tries` does not delimit.
+    everywhere = itertools.chain(tries, [(1, len(lines))])
+    return _first_parsed(lines, everywhere, lambda: mangler(code, file, lines))
+
+
+def _first_parsed(
+    lines: list[str], tries: Iterable[tuple[int, int]], mangle: Callable[[], Any] | None
+) -> Translator | None:
+    """The first of some ranges of lines that can be parsed."""
     import libcst as cst
 
     from .cst_to_core import Translator
 
-    own = not code.co_name.startswith("<")
-    tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
     for first, last in tries:
-        text = "".join(lines[first - 1 : last])
+        # Indentation counts from the last form feed, which libcst accepts between lines only.
+        text = _FORM_FEED.sub("", "".join(lines[first - 1 : last]))
         indented = text[:1] in " \t\f"
         try:
             module = cst.parse_module(f"if 1:\n{text}" if indented else text)
         except cst.ParserSyntaxError:
             continue
-        return Translator(module, first - indented, mangler(mangled or code))
+        return Translator(module, first - indented, mangle and mangle())
     return None
 
 
@@ -264,7 +312,9 @@ def parsed(text: str) -> c.Block:
     return Translator(module).block(module)
 
 
-MOST_TRIES = 200  # candidates for the last line of a statement
+_FORM_FEED = re.compile(r"\A[ \t\f]*\f")
+MOST_TRIES = 200  # candidates for the last line of a definition
+MOST_STARTS, MOST_ENDS = 20, 8  # candidates for the first and last line of a statement
 
 
 def _indent(line: str) -> int:
@@ -302,8 +352,8 @@ def _enclosing_lines(lines: list[str], line: int) -> Iterator[tuple[int, int]]:
     before = [n for n in starts if n <= line] or [1]
     after = [*(n - 1 for n in starts if n > line), len(lines)]
     # A decorated definition begins above its `def`, a statement may contain lines without indent.
-    for first in before[: -MOST_TRIES - 1 : -1]:
-        for last in after[:8]:
+    for first in before[: -MOST_STARTS - 1 : -1]:
+        for last in after[:MOST_ENDS]:
             yield first, last
 
 
@@ -372,32 +422,42 @@ def _same_code(node: Any, code: types.CodeType) -> bool:
     inner = next(k for k in made.co_consts if isinstance(k, types.CodeType))
     return (
         inner.co_varnames == code.co_varnames
-        and inner.co_consts == code.co_consts
+        and _same_constants(inner, code)
         and len(inner.co_code) == len(code.co_code)
         and set(inner.co_names) <= set(code.co_names) | set(code.co_freevars)
     )
 
 
+def _same_constants(a: types.CodeType, b: types.CodeType) -> bool:
+    """Whether the constants of two codes are equal, wherever the functions among them stand."""
+
+    def key(value: Any) -> Any:
+        if isinstance(value, types.CodeType):
+            return value.co_name, value.co_varnames, tuple(map(key, value.co_consts))
+        # The qualified name of an inner function says what is around it.
+        return "" if isinstance(value, str) and "<lambda>" in value else _constant_key(value)
+
+    return [*map(key, a.co_consts)] == [*map(key, b.co_consts)]
+
+
 # ---- private names
 
 
-def mangler(code: types.CodeType) -> Callable[[str], str] | None:
+def mangler(code: types.CodeType, file: str, lines: list[str]) -> Callable[[str], str] | None:
     """How the private names in the text of a code are mangled: in a class, `__name` stands for
-    `_Class__name`.  The names that the code itself has tell."""
+    `_Class__name`.  None if the code has no such names."""
     names: set[str] = set()
     todo = [code]
     while todo:
         inner = todo.pop()
         names.update(inner.co_names, inner.co_varnames, inner.co_freevars, inner.co_cellvars)
         todo += [k for k in inner.co_consts if isinstance(k, types.CodeType)]
-    mangled = [name for name in names if _MANGLED.match(name)]
-
-    def mangle(name: str) -> str:
-        if name in names:
-            return name
-        return next((m for m in mangled if m.endswith(name)), name)
-
-    return mangle if mangled else None
+    if not any(map(_MANGLED.match, names)):
+        return None
+    place = code.co_name, code.co_firstlineno
+    found = _codes_in_classes(file, "".join(lines))
+    around = next((c for k, c in found if (k.co_name, k.co_firstlineno) == place), "").lstrip("_")
+    return (lambda name: f"_{around}{name}") if around else None
 
 
 _MANGLED = re.compile("_[^_].*__")

@@ -76,6 +76,3 @@ class S2SLinAlgError(S2SValueError, np.linalg.LinAlgError):
 
 class SourceError(S2SError, OSError):
     """The source of a function cannot be found."""
-
-
-# Shorter names, for `specialise`.

@@ -160,7 +160,7 @@ def lower_function(
             L.Apply("rt.stack_limit", (L.lit(STACK_RESERVE),), "int64"), "stack"
         )
     _block(ctx, function.body)
-    ctx.line = 0
+    ctx.place = None
     results: list[L.Expr | L.Subview] = []
     for position, result in enumerate(function.results):
         v = _result(ctx, result)
@@ -364,10 +364,10 @@ def _nested(ctx: Context, block: nodes.Block) -> list[L.Stmt]:
 
     Virtual values and checks from inside it are discarded at its end.
     """
-    env, line, tested = dict(ctx.env), ctx.line, dict(ctx.available_checks)
+    env, place, tested = dict(ctx.env), ctx.place, dict(ctx.available_checks)
     with ctx.emitter.into([]) as out:
         _block(ctx, block)
-    ctx.env, ctx.line, ctx.available_checks = env, line, tested
+    ctx.env, ctx.place, ctx.available_checks = env, place, tested
     return out
 
 

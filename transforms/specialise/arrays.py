@@ -400,8 +400,8 @@ class Arrays(Mixin):
                     "make a copy first: `.copy()`" if array else "make a new one instead",
                 )
 
-    def reachable(self) -> set[Cell]:
-        """Cells that can still be reached through a name that may yet be read."""
+    def live_values(self) -> list[Value]:
+        """The values of names that may yet be read, and those outside of the function."""
         todo: list[Any] = []
         frames = {f.depth: f for f in self.stack if f.owner is self}
         for depth, env in enumerate(self.state.envs):
@@ -411,7 +411,11 @@ class Arrays(Mixin):
             todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
         # What objects and containers from outside hold can be reached after the call.
         todo += [self.state.heap.get(cell) for cell in self.first_contents]
-        return self.cells_in(todo)
+        return todo
+
+    def reachable(self) -> set[Cell]:
+        """Cells that can still be reached through a name that may yet be read."""
+        return self.cells_in(self.live_values())
 
     def cells_in(self, values: list[Value]) -> set[Cell]:
         """The cells of these values, and all that can be reached from there."""

@@ -33,6 +33,7 @@ from .numpy_calls import path_of
 from .outline import Callee
 from .signatures import misfit
 from .values import (
+    RANK_0,
     Bound,
     Closure,
     DictVal,
@@ -266,7 +267,8 @@ class Calls(Mixin):
         if kwargs or not all(isinstance(a, (Num, Ref)) for a in args):
             self.refuse(node, "a vectorized function takes numbers and arrays here")
         if all(isinstance(a, Num) for a in args):
-            return self.call(function, tuple(args), {}, node)
+            result = self.call(function, tuple(args), {}, node)
+            return self.of_rank_0(result)
         total = self.sym(args[0])
         for a in args[1:]:  # the sum has the shape all arguments are broadcast to
             total = self.b.emit("add", total, self.sym(a))
@@ -341,7 +343,8 @@ class Calls(Mixin):
         if path in JOINS and args and self._is_growing(args[0]):
             return self._join_list(path, args, kwargs, node)
         refs = tuple(a for a in (*args, *kwargs.values()) if isinstance(a, Ref))
-        return self.wrap(self.surface_call(path, args, kwargs, node), refs)
+        result = self.wrap(self.surface_call(path, args, kwargs, node), refs)
+        return self.of_rank_0(result) if path in RANK_0 else result
 
     def _is_growing(self, value: Value) -> bool:
         return isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing)

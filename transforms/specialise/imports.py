@@ -34,6 +34,8 @@ class Imports(Mixin):
         """A module, which is loaded while compiling: in the first call, as it would be anyway."""
         package = self.frame.function.__globals__.get("__package__")
         try:
+            if name.startswith(".") and not package:
+                raise ImportError("attempted relative import with no known parent package")
             return importlib.import_module(name, package or None)
         except ImportError as error:
             raise self.located(type(error)(str(error)), node) from None

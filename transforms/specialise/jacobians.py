@@ -96,7 +96,8 @@ class Jacobians(Mixin):
         if any(is_complex(p.type) for p in params):
             raise self.refusal(
                 node, "a Jacobian with respect to complex numbers is not one matrix of numbers",
-                "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments", S2STypeError,
+                "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments",
+                S2STypeError,
             )  # fmt: skip
         if mode == "reverse" and any(is_complex(o.type) for o in outs):
             raise self.refusal(

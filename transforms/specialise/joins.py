@@ -148,7 +148,8 @@ class Joins(Mixin):
                 if why:
                     return Conflict(f"{user or 'a number'} is {why}")
                 operand = leaf(x.operand, y.operand, user)
-                return Num(operand, x.known if x.known == y.known else None)
+                known = x.known if x.known == y.known else None
+                return Num(operand, known, x.arrays | y.arrays)
             if isinstance(x, Rec) and isinstance(y, Rec) and x.operand == y.operand:
                 return x
             if isinstance(x, Ref) and isinstance(y, Ref):

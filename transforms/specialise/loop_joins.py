@@ -382,7 +382,7 @@ class LoopJoins(Mixin):
             if key in plan.leaves:
                 var = leaf(key, plan.leaves[key], user)
                 if isinstance(value, Num):
-                    return Num(var)
+                    return Num(var, arrays=value.arrays)
                 return Growing(var) if isinstance(value, Growing) else var
             if key in plan.boxes and isinstance(value, CONTAINERS):
                 cell, content = plan.boxes[key], start.heap[value.cell]

@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.complex_ops import refuse_complex
 from ..ir.errors import S2SError
+from ..ir.record import replace
 from ..rules import library
 from ..rules.axes_and_sizes import require_equal, size_of
 from ..rules.integer_arguments import as_integers, integer_parameters
@@ -22,7 +23,9 @@ from ..rules.library import LIBRARY, scans
 from ..rules.promotion import join_dtypes
 from ..syntax import core
 from .values import (
+    RANK_0,
     Bound,
+    Cell,
     LibraryVal,
     Mixin,
     Num,
@@ -185,11 +188,21 @@ class NumpyCalls(Mixin):
             refuse_complex(path_of(value), *numbers)
         args, kwargs = self._with_integers(program, value, args, kwargs, node)
         try:
-            return self.call_function(Obj(program), args, kwargs, node)
+            result = self.call_function(Obj(program), args, kwargs, node)
         except S2SError as error:
             if error.span is None or not error.span.file.startswith(LIBRARY_FOLDER):
                 raise
             raise self.refusal(node, error.message, error.advice, type(error)) from None
+        # A program may end with `np.where` where NumPy's function returns a scalar.
+        return self.of_rank_0(result) if path_of(value) in RANK_0 else self.scalar(result)
+
+    def of_rank_0(self, value: Value) -> Value:
+        """A result that is an array of rank 0 in NumPy, if it is a scalar here."""
+        return replace(value, arrays=frozenset((Cell(),))) if isinstance(value, Num) else value
+
+    def scalar(self, value: Value) -> Value:
+        """A result that is no array in NumPy if it is a scalar here."""
+        return replace(value, arrays=frozenset()) if isinstance(value, Num) else value
 
     def _with_integers(
         self, program: Any, value: Any, args: Any, kwargs: Any, node: Any

@@ -149,12 +149,12 @@ class Statements(Mixin):
         if isinstance(value, Num):
             if not isinstance(value.operand, Var):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
-                return Num(literal.operand, value.known)
+                return replace(value, operand=literal.operand)
             operand = self._rename(value.operand, name)
             if operand.user and operand.user != name and self.frame.depth == 0:
                 # Two names, two values: what the user's text says depends on which is which.
                 operand = self.b.emit("copy", operand, hint=name, user=name).operand
-            return value if operand is value.operand else Num(operand, value.known)
+            return value if operand is value.operand else replace(value, operand=operand)
         if isinstance(value, Ref):
             if not value.path:
                 content = self.state.heap[value.cell]
@@ -437,10 +437,31 @@ class Statements(Mixin):
         if special is not None:
             return special
         result = self.binary(name, current, value, node)
+        if isinstance(current, Num) and current.arrays and isinstance(result, Num):
+            self._refuse_shared_scalar(current, node)
+            return replace(result, arrays=current.arrays)
         if isinstance(current, Ref) and isinstance(result, Num):
             # A tensor of rank 0 stays one, so that a loop carries one kind of thing.
             result = self.as_tensor(self.call_surface("numpy.array", (result,), {}, node))
         return result
+
+    def _refuse_shared_scalar(self, current: Num, node: core.Node) -> None:
+        """Refuse to update an array of rank 0 with several names.  It is a scalar here, of which
+        each name would keep its own value."""
+        live = self.live_values()
+        contents = (self.state.heap[cell] for cell in self.cells_in(live))
+        values = [value for content in contents for value in getattr(content, "values", ())]
+        same = 0
+        todo = [*live, *values]
+        while todo:
+            value = todo.pop()
+            if isinstance(value, TupleVal):
+                todo += value.values
+            elif isinstance(value, Num) and value.arrays & current.arrays:
+                same += 1
+        if same > 1:
+            text = "in NumPy this is an array of rank 0 with another name, which would change, too"
+            self.refuse(node, text, "write x = x + ... in place of x += ...")
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: core.Node) -> None:
         """`a += b` writes into a's memory, in a's dtype."""

@@ -33,13 +33,25 @@ class Cell:
         self.tensor: bool | None = False
 
 
+# Functions that give an array of rank 0, not a scalar, for scalars.
+RANK_0 = {
+    f"numpy.{name}"
+    for name in (
+        "where", "zeros_like", "ones_like", "full_like", "empty_like", "copy", "squeeze",
+        "transpose", "select", "tensordot", "i0", "moveaxis", "swapaxes", "rollaxis",
+    )
+}  # fmt: skip
+
+
 @record(frozen=True)
 class Num:
     """A scalar.  `known` is its value where the compiler knows it (wrapped in a tuple, so
-    that None means unknown)."""
+    that None means unknown).  `arrays` identifies the arrays of rank 0 that NumPy would have in its
+    place: an update in place (`+=`) changes every name of such an array."""
 
     operand: Any  # an Operand of Scalar type
     known: tuple[Any] | None = None
+    arrays: frozenset[Any] = frozenset()
 
     @property
     def type(self) -> Type:

@@ -75,12 +75,15 @@ def local_names(func: c.Func) -> frozenset[str]:
             names.update(node.binds)
         elif isinstance(node, c.Define):
             names.add(node.func.name)
+            # Decorators and defaults are evaluated here, the body is not.
+            todo += [(part, False) for part in (*node.decorators, node.func.params)]
             continue
         elif isinstance(node, c.Lambda):
+            todo.append((node.func.params, False))
             continue
-        elif isinstance(node, c.Comp):
+        elif isinstance(node, c.Clause):
             # A comprehension's targets are its own, those of `:=` inside are not.
-            names |= {n.target.id for n in walk(node) if isinstance(n, c.Bind)}
+            todo += [(part, False) for part in (node.over, *node.tests)]
             continue
         todo += _children(node, stored)
     return frozenset(names)

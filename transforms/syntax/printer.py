@@ -1,8 +1,9 @@
 """Print core syntax as Python.
 
-The text is that of `ast.unparse`, except for two things that Python cannot express: a loop with
-`until` tests the flag in an `if` at the end of its body, and `Refused` prints as a call whose
-argument says what is refused.
+The text is that of `ast.unparse`, except for what core syntax does not keep (annotations, of which
+a bare one prints as `...`) and for two things that Python cannot express: a loop with `until` tests
+the flag in an `if` at the end of its body, and `Refused` prints as a call whose argument says what
+is refused.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def _simple(node: Any) -> str:
             return f"{type(node).__name__.lower()} {', '.join(names)}"
         case c.Refused():
             return _expr(node, _NAMED)
+        case c.Pass(binds=(name,)):
+            return f"{name}: ..."
     return type(node).__name__.lower()  # pass, break, continue
 
 
@@ -173,12 +176,16 @@ def _attr(node: c.Attr) -> tuple[str, int]:
 
 
 def _item(node: c.Item) -> tuple[str, int]:
-    return f"{_expr(node.value, _ATOM)}[{_bare(node.index)}]", _ATOM
+    index = node.index
+    # Before Python 3.11, `a[*b]` is no syntax; slices need a tuple without parentheses.
+    starred = isinstance(index, c.Seq) and any(isinstance(i, c.Star) for i in index.items)
+    plain = not starred or any(isinstance(i, c.Slice) for i in index.items)  # type: ignore[union-attr]
+    return f"{_expr(node.value, _ATOM)}[{_bare(index) if plain else show(index)}]", _ATOM
 
 
 def _slice(node: c.Slice) -> tuple[str, int]:
     start, stop, step = ("" if p is None else show(p) for p in (node.start, node.stop, node.step))
-    return f"{start}:{stop}" + (f":{step}" if step else ""), _NAMED
+    return f"{start}:{stop}" + (f":{step}" if step else ""), _ATOM  # stands in an index only
 
 
 def _unary(node: c.Unary) -> tuple[str, int]:
@@ -238,7 +245,7 @@ def _dict(node: c.Dict) -> tuple[str, int]:
 
 
 def _star(node: c.Star) -> tuple[str, int]:
-    return f"*{_expr(node.value, _CHOOSE)}", _ATOM
+    return f"*{_expr(node.value, _BINARY['|'])}", _ATOM
 
 
 def _comp(node: c.Comp) -> tuple[str, int]:
@@ -263,24 +270,37 @@ def _lambda(func: c.Func) -> str:
 
 def _format(node: c.Format) -> tuple[str, int]:
     # A quote that does not occur inside, as Python before 3.12 demands.
-    body = _format_body(node)
-    quote = next((q for q in ("'", '"', "'''", '"""') if q not in body), '"""')
-    return f"f{quote}{body}{quote}", _ATOM
+    for escaped in (False, True):
+        body = _format_body(node, escaped)
+        fields = "".join(f"{{{_field(p, True)}}}" for p in node.parts if isinstance(p, c.Field))
+        for quote in ("'", '"', "'''", '"""'):
+            if quote not in (fields if escaped else body) and (escaped or body[-1:] != quote[0]):
+                return f"f{quote}{body}{quote}", _ATOM
+    return f'f"""{_format_body(node, True)}"""', _ATOM
 
 
-def _format_body(node: c.Format) -> str:
+def _format_body(node: c.Format, escaped: bool) -> str:
+    """The inside of an f-string; `escaped`: with a backslash before quotes that are text."""
     found = ""
     for part in node.parts:
-        if isinstance(part, str):
-            text = part.encode("unicode_escape").decode() if not part.isprintable() else part
-            found += text.replace("{", "{{").replace("}", "}}")
+        if isinstance(part, c.Field):
+            found += f"{{{_field(part, escaped)}}}"
             continue
-        value = _expr(part.value, _CHOOSE)
-        space = " " if value.startswith("{") else ""
-        conversion = "" if part.conversion is None else f"!{part.conversion}"
-        spec = "" if part.spec is None else f":{_format_body(part.spec)}"
-        found += f"{{{space}{value}{conversion}{spec}}}"
+        text = part.replace("\\", "\\\\")
+        if not part.isprintable():
+            text = part.encode("unicode_escape").decode()
+        if escaped:
+            text = text.replace("'", "\\'").replace('"', '\\"')
+        found += text.replace("{", "{{").replace("}", "}}")
     return found
+
+
+def _field(part: c.Field, escaped: bool) -> str:
+    value = _expr(part.value, _CHOOSE)
+    space = " " if value.startswith("{") else ""
+    conversion = "" if part.conversion is None else f"!{part.conversion}"
+    spec = "" if part.spec is None else f":{_format_body(part.spec, escaped)}"
+    return f"{space}{value}{conversion}{spec}"
 
 
 def _bind(node: c.Bind) -> tuple[str, int]:

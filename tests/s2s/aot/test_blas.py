@@ -65,7 +65,7 @@ def product(library: Any, dtype: Any, own: list[int]) -> Any:
         target = ir.FunctionType(VOID, []).as_pointer()
         builder.call(builder.inttoptr(INT(address_of_note), target), [])
 
-    blas.large(count)(builder, dtype, made.args)
+    blas.cblas_gemm(count)(builder, dtype, made.args)
     builder.ret_void()
     name = "cblas_sgemm" if dtype == types.float32 else "cblas_dgemm"
     given = {name: ctypes.cast(library[name], ctypes.c_void_p).value}

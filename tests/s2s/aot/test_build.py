@@ -30,7 +30,8 @@ def test_several_functions_and_signatures() -> None:
         ({"a": double}, None, S2STypeError), ({"a": (double,)}, None, S2STypeError),
         ({"a": (double, "float64")}, "float64", S2STypeError),
         ({"a b": (double, "")}, None, S2SValueError),
-        ({"int": (double, "float64")}, None, S2SValueError), ({3: (double, "")}, None, S2SValueError),
+        ({"int": (double, "float64")}, None, S2SValueError),
+        ({3: (double, "")}, None, S2SValueError),
     ],
 )  # fmt: skip
 def test_wrong_requests_are_refused(function, signature, error) -> None:

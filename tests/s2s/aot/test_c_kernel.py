@@ -192,7 +192,7 @@ def test_errors_and_conditions_have_statuses() -> None:
     known = {code: told for told, code in run.failures.known.items()}
     assert known == {large: (ValueError, ("large",)), small: ("ValueError", ("site 4",))}
     assert run(x[:1], 0, 64)[0] == status_codes.SIZES
-    assert run.kernel.restored == []
+    assert run.kernel.backed_up == []
 
 
 def test_a_result_must_fill_its_slot_of_the_state() -> None:

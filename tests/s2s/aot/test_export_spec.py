@@ -72,7 +72,11 @@ def test_state_comes_from_objects() -> None:
     ]  # fmt: skip
     assert [type(p.source) for p in export.parameters].count(Slot) == 3
     assert told(export.arguments) == [("x", "float64", (3,), False)]
-    room = [n for places, n in zip(export.kept, export.room()) if n is not None and places]
+    room = [
+        n
+        for places, n in zip(export.destinations, export.result_capacities())
+        if n is not None and places
+    ]
     assert room
 
 

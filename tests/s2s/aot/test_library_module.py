@@ -46,16 +46,16 @@ def test_lines_are_those_of_the_user() -> None:
     function = ast.parse(LOWERED).body[0]
     assert isinstance(function, ast.FunctionDef)
     branch, assignment, done = function.body
-    assert phrases().place_of(branch) == " (line 12: y = x[n])"
-    assert phrases().place_of(assignment) == phrases().place_of(done) == " (line other.py:7)"
-    assert phrases().place_of(function) == ""
+    assert phrases().source_line(branch) == " (line 12: y = x[n])"
+    assert phrases().source_line(assignment) == phrases().source_line(done) == " (line other.py:7)"
+    assert phrases().source_line(function) == ""
 
 
 def test_messages_without_values_are_spelled_out() -> None:
     text = "def f(n):\n    raise rt.Failure(1)\n    raise rt.Failure(0, n)\n"
     (function,) = ast.parse(text).body
     space: dict[str, Any] = {}
-    phrases().spell_out(function, space)  # type: ignore[arg-type]
+    phrases().substitute_failures(function, space)  # type: ignore[arg-type]
     assert ast.unparse(function).splitlines()[1:] == [
         "    raise ValueError('plain')", "    raise rt.Failure(0, n)",
     ]  # fmt: skip

@@ -101,15 +101,15 @@ def test_values_that_a_function_sets() -> None:
     state = State()
     own = holder(k=1, loss=None, w=np.zeros(3))
     slot = added(state, own, "k")
-    assert state.changed(own, path("k"), Scalar("int64")) is slot
-    assert state.changed(own, path("loss"), Scalar("float64")).start == 0.0
-    assert state.changed(own, path("new"), Scalar("bool")).dtype == "bool"
+    assert state.slot_of_store(own, path("k"), Scalar("int64")) is slot
+    assert state.slot_of_store(own, path("loss"), Scalar("float64")).initial == 0.0
+    assert state.slot_of_store(own, path("new"), Scalar("bool")).dtype == "bool"
     with pytest.raises(UnsupportedError, match="is int64 at first and float64 later"):
-        state.changed(own, path("k"), Scalar("float64"))
+        state.slot_of_store(own, path("k"), Scalar("float64"))
     three = (Dim.of(3),)
     with pytest.raises(UnsupportedError, match="set to another array"):
-        state.changed(own, path("w"), Array("float64", three))
+        state.slot_of_store(own, path("w"), Array("float64", three))
     w = added(state, own, "w")
-    assert state.changed(own, path("w"), Array("float64", three)) is w
+    assert state.slot_of_store(own, path("w"), Array("float64", three)) is w
     with pytest.raises(UnsupportedError, match="set to another array"):
-        state.changed(own, path("w"), Array("float32", three))
+        state.slot_of_store(own, path("w"), Array("float32", three))

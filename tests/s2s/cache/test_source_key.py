@@ -125,7 +125,7 @@ def test_a_damaged_hash_is_not_used(home, package, read, later):
     memo.write_bytes(memo.read_bytes()[:-1])
     del read[:]
     assert source_key(str(package)) == first and len(read) == 2
-    store.keep(memo, None)
+    store.write_entry(memo, None)
     assert source_key(str(package)) == first and len(read) == 4
 
 

@@ -332,7 +332,7 @@ def test_sizes_that_two_paths_agree_on_are_relied_on():
         np.testing.assert_allclose(f(A, x, -1.0), 1 - np.tanh(x) ** 2)
 
 
-def test_sizes_that_rounds_agree_on_are_relied_on():
+def test_sizes_that_iterations_agree_on_are_relied_on():
     f = s2s.grad(again, wrt="v", backend="loops")
     A, v = np.arange(4.0).reshape(2, 2), np.ones(2)
     np.testing.assert_allclose(f(A, v, 2), 2 * (A @ A).T @ (A @ A) @ v)

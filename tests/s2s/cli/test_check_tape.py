@@ -78,7 +78,7 @@ def test_other_steps(run, write):
     assert wrong.code == 1 and "2 wrong" in wrong.out and "w, along a direction" in wrong.out
     assert run("check", f"{file}:nested", *words).code == 0
     watched = run("check", f"{file}:watched", "--args", "float")
-    assert watched.code == 2 and "asks no tape for the gradient of a Variable" in watched.err
+    assert watched.code == 2 and "requests no gradient of a Variable from a tape" in watched.err
 
 
 MORE = """

@@ -35,22 +35,23 @@ DYING = "raise RuntimeError('on import')\n"
     [
         (None, ("show", "{model}:loss", "--args", LOSS), "OK", ""),
         (None, ("check", "{model}:wrong", "--args", "float64[3]", "--backend", "python"),
-         "WRONG", ""),
+         "CHECK_FAILED", ""),
         (None, ("show", "{model}:absent"), "USAGE", "absent"),
         (None, ("show", "{model}:loss"), "USAGE", "what are the arguments"),
         (None, ("show", "{model}.absent.py:loss"), "USAGE", "absent.py"),
         (None, ("show",), "USAGE", "required"),
         (None, ("show", "{model}:loss", "--colour", "always"), "USAGE", "--colour"),
-        (FAILING, ("check", "{file}:f", "--args", "1.0", "--backend", "python"), "PROGRAM", "mine"),
-        (DYING, ("show", "{file}:f", "--args", "1.0"), "PROGRAM", "on import"),
-        (REFUSED, ("show", "{file}:f", "--args", "1.0"), "REFUSED", "program.py:2"),
+        (FAILING, ("check", "{file}:f", "--args", "1.0", "--backend", "python"),
+         "USER_ERROR", "mine"),
+        (DYING, ("show", "{file}:f", "--args", "1.0"), "USER_ERROR", "on import"),
+        (REFUSED, ("show", "{file}:f", "--args", "1.0"), "UNSUPPORTED", "program.py:2"),
     ],
 )  # fmt: skip
 def test_codes_and_streams(run, model, write, text, words, code, message):
     file = write(text) if text else ""
     done = run(*(word.format(model=model, file=file) for word in words))
     assert done.code == CODES[code], done.err
-    if code in ("OK", "WRONG"):
+    if code in ("OK", "CHECK_FAILED"):
         assert done.out and not done.err
     else:
         assert message in done.err and not done.out

@@ -9,6 +9,7 @@ import pytest
 
 import s2s
 from s2s.cli import machine_code
+from s2s.codegen import kernel_module
 from s2s.codegen.kernel_module import KERNEL
 
 LLVM = """\
@@ -71,7 +72,7 @@ def test_only_the_kernel_is_shown(level: str, pieces: str, monkeypatch: pytest.M
     """Functions of the runtime are left out, and mangled names are those of the user."""
     monkeypatch.setattr(machine_code, "source", lambda *_: None)
     named = pieces.replace("first", KERNEL)
-    monkeypatch.setattr(machine_code, "listing", lambda *_: named)
+    monkeypatch.setattr(kernel_module, "listing", lambda *_: named)
     entry: Any = (
         s2s.grad(lambda x: x * x, backend="python")._specialiser("vjp").find((2.0,), "python")[0]
     )

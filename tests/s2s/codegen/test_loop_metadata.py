@@ -35,7 +35,7 @@ def in_one_place(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [so_far, from_before, in_one_place])
-def test_rounds_that_need_earlier_ones(
+def test_iterations_that_need_earlier_ones(
     function: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -31,8 +31,13 @@ def test_other_dtypes_are_opaque() -> None:
 def test_types_are_compared_by_content() -> None:
     a = Array(types.float64, 2, "C")
     assert a == Array(types.float64, 2, "C") and hash(a) == hash(Array(types.float64, 2, "C"))
-    others = [a.lent(), a.with_rank(1), Array(types.float32, 2, "C"), Array(types.float64, 2, "A")]
-    assert len({a, *others}) == 5 and a.lent().readonly and not a.readonly
+    others = [
+        a.read_only(),
+        a.with_rank(1),
+        Array(types.float32, 2, "C"),
+        Array(types.float64, 2, "A"),
+    ]
+    assert len({a, *others}) == 5 and a.read_only().readonly and not a.readonly
     assert Opaque("x", 1) == Opaque("x", 2) != Opaque("y", 1)
     assert types.boolean != types.NUMBERS["uint8"] and types.Literal(2) != types.Literal(3)
 

@@ -70,7 +70,7 @@ def test_structures() -> None:
 @pytest.mark.parametrize(
     "make, error, message",
     [
-        (lambda x: np.empty(3), S2SValueError, r"out has shape \(3,\), but the gradient has \(2,\)"),
+        (lambda x: np.empty(3), S2SValueError, r"shape \(3,\), but the gradient has \(2,\)"),
         (lambda x: np.empty((2, 2)), S2SValueError, "out for x has 2 axes, but the gradient 1"),
         (lambda x: np.empty(2, np.float32), S2STypeError, "of float32, but the gradient of fl"),
         (lambda x: [0.0, 0.0], S2STypeError, "out for x is a list, not an array"),

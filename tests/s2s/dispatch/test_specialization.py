@@ -106,7 +106,7 @@ def test_effects_are_applied_by_settle() -> None:
     entry, params = entry_of(advance, state, x)
     results = entry.run("loops", params)
     assert state.steps == 0 and state.last == 0.0
-    entry.settle((state, x), results)
+    entry.apply_side_effects((state, x), results)
     assert state.steps == 1 and type(state.steps) is int and state.last == 2.0
     np.testing.assert_array_equal(state.items["a"], [2.0, 2.0])
 
@@ -118,9 +118,9 @@ def test_one_object_by_two_names_is_refused() -> None:
 
     state, other = State(), State()
     entry, _ = entry_of(both, state, other)
-    entry.refuse_shared((state, other))
+    entry.reject_aliases((state, other))
     with pytest.raises(S2SValueError, match="a and b are one object, and both writes into objects"):
-        entry.refuse_shared((state, state))
+        entry.reject_aliases((state, state))
 
 
 def test_written_arrays_must_be_disjoint() -> None:

@@ -211,7 +211,7 @@ def test_functions_that_nest_too_deeply() -> None:
 
 
 def test_options_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(specializations.thread_pool, "count", lambda: 1)
+    monkeypatch.setattr(specializations.thread_pool, "thread_count", lambda: 1)
     assert made(square).parallel is False and made(square, parallel=True).parallel is True
-    monkeypatch.setattr(specializations.thread_pool, "count", lambda: 4)
+    monkeypatch.setattr(specializations.thread_pool, "thread_count", lambda: 4)
     assert made(square).parallel is None and made(square, parallel=False).parallel is False

@@ -349,7 +349,7 @@ def test_the_symptom_is_told_whatever_happens(monkeypatch):
     def broken(*args):
         raise KeyError("gone")
 
-    monkeypatch.setattr(nan_origin, "birth_of", broken)
+    monkeypatch.setattr(nan_origin, "origin_of_nonfinite", broken)
     error = caught(root, np.zeros(1))
     assert error.message == "the gradient with respect to x holds 1 inf in 1 entry"
     assert "its origin was not found: KeyError" in str(error)

@@ -60,7 +60,7 @@ def test_operators_compute_what_they_do_on_arrays(function: Any) -> None:
 
 def test_symbols_are_no_arrays() -> None:
     out = Dense(2)(Input((3,)))
-    with pytest.raises(TypeError, match=r"no array yet; use a layer, layers.Lambda"):
+    with pytest.raises(TypeError, match=r"is not an array; use a layer, or layers.Lambda"):
         np.asarray(out)
     with pytest.raises(TypeError):
         np.tanh(out)

@@ -260,7 +260,7 @@ def test_targets_take_the_dtype_of_the_predictions() -> None:
         (CategoricalCrossentropy(), LABELS, LOGITS, ValueError, "use SparseCategoricalCrossentr"),
         (CategoricalCrossentropy(), ROWS[:, :2], LOGITS, ValueError, "which must be the same$"),
         (SparseCategoricalCrossentropy(), ROWS, LOGITS, ValueError, "use CategoricalCrossentropy"),
-        (SparseCategoricalCrossentropy(), LABELS[:2], LOGITS, ValueError, r"asks for \(4,\)"),
+        (SparseCategoricalCrossentropy(), LABELS[:2], LOGITS, ValueError, r"requires \(4,\)"),
         (SparseCategoricalCrossentropy(), LABELS * 1.0, LOGITS, TypeError,
          r"dtype float64; pass y_true.astype\(np.int64\)"),
         (SparseCategoricalCrossentropy(), LABELS - 1, LOGITS, ValueError, "a label is negative"),

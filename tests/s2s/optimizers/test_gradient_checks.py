@@ -52,7 +52,7 @@ def test_shapes_that_differ_are_refused() -> None:
 
 
 def test_pairs_in_the_wrong_order_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"a ndarray where it wants a Variable; pairs are \(grad"):
+    with pytest.raises(TypeError, match=r"a ndarray where it needs a Variable; pairs are \(grad"):
         gradients_must_fit("sgd", [(W, G)])
 
 

@@ -103,7 +103,7 @@ def test_arrays_of_other_names_are_left() -> None:
         ("s.means", np.array(["a"]), "ndarray in the object"),
         ("s.slots['m'][0]", np.ones(3), "Variable in the object"),
         ("s.slots['m'][0]:variable", np.ones(2, complex), "Variable in the object"),
-        ("s.rng:generator", np.ones(3), "no state of a random generator"),
+        ("s.rng:generator", np.ones(3), "not the state of a random generator"),
         ("s.steps:generator", np.array(1), "int in the object"),
         ("s.a\nb", np.array(1), "no name of a part of a state"),
         ("s.slots['\\x']", np.array(1), "no name of a part of a state"),

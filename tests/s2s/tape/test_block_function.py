@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from typing import Any
 
@@ -13,6 +12,8 @@ import s2s
 from s2s.errors import UnsupportedError
 from s2s.tape import block_function
 from s2s.tape.block_function import Block, Names, find, is_program
+from s2s.transforms.frontend.source import parsed
+from s2s.transforms.syntax import core
 
 EXTRA = ("unconnected",)  # a parameter that every query has
 
@@ -28,7 +29,7 @@ class Asks:
     def __enter__(self) -> Asks:
         self.frame = sys._getframe(1)
         self.block = find(self.frame)
-        self.world = self.block.look(self.frame)
+        self.world = self.block.take_snapshot(self.frame)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -38,7 +39,8 @@ class Asks:
 
 def block_of(text: str) -> Block:
     lines = "".join(f"    {line}\n" for line in text.split("\n"))
-    node: Any = ast.parse(f"with manager as tape:\n{lines}").body[0]
+    (node,) = parsed(f"with manager as tape:\n{lines}")
+    assert isinstance(node, core.With)
     reads = block_function._names_read(node)
     return Block(node, None, reads, tuple(block_function._names_assigned(node)))  # type: ignore[arg-type]
 
@@ -102,13 +104,13 @@ def test_questions_are_functions_of_the_inputs() -> None:
     x, k = np.array([1.0, 2.0]), 3.0
     with s2s.GradientTape() as tape:
         y = x * k
-    function, names = tape._block.question(tape._world.names, EXTRA, "return y + 1.0", None)
+    function, names = tape._block.query_function(tape._world.names, EXTRA, "return y + 1.0", None)
     assert names.given == ("x", "k") and y[0] == 3.0
     got = function(np.array([4.0]), 2.0, "none")
     np.testing.assert_array_equal(got, [9.0])
-    again, _ = tape._block.question(tape._world.names, EXTRA, "return y + 1.0", None)
+    again, _ = tape._block.query_function(tape._world.names, EXTRA, "return y + 1.0", None)
     assert again is function
-    other, _ = tape._block.question(tape._world.names, EXTRA, "return y", None)
+    other, _ = tape._block.query_function(tape._world.names, EXTRA, "return y", None)
     assert other is not function
 
 
@@ -123,7 +125,7 @@ def test_a_question_inside_the_block_has_its_executed_statements() -> None:
     first = tape._block.source.first
 
     def after(line: int) -> Any:
-        function, _ = tape._block.question(tape._world.names, EXTRA, "return y", first + line)
+        function, _ = tape._block.query_function(tape._world.names, EXTRA, "return y", first + line)
         return function(2.0, "none")
 
     assert [after(line) for line in (2, 3, 4, 5)] == [4.0, 4.0, 5.0, 50.0] and y == 150.0
@@ -135,8 +137,8 @@ def test_a_question_inside_a_loop_is_refused() -> None:
         for _ in range(3):
             x = x * 2.0
             x = x + 0.0
-    with pytest.raises(UnsupportedError, match="asked in a loop inside its own block"):
-        asks.block.question(asks.world.names, EXTRA, "return x", asks.block.source.first + 3)
+    with pytest.raises(UnsupportedError, match="requested in a loop of the tape.s block"):
+        asks.block.query_function(asks.world.names, EXTRA, "return x", asks.block.source.first + 3)
 
 
 def test_values_are_not_kept_alive() -> None:

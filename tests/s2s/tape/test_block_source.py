@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import linecache
 import sys
@@ -13,13 +12,14 @@ import pytest
 
 from s2s.errors import SourceError
 from s2s.tape.block_source import source_of
+from s2s.transforms.syntax.printer import show_block
 
 
 class Asks:
     """A context manager that looks up its block on entry."""
 
     def __enter__(self) -> Asks:
-        self.source = source_of(sys._getframe(1))
+        self.source, self.node = source_of(sys._getframe(1))
         return self
 
     def __exit__(self, *error: Any) -> None: ...
@@ -30,8 +30,8 @@ def test_the_statement_and_its_lines() -> None:
     with Asks() as asks:
         # a comment
         y = x * 2.0
-    node = asks.source.node
-    assert isinstance(node, ast.With) and ast.unparse(node.body[0]) == "y = x * 2.0"
+    assert show_block(asks.node.body) == "y = x * 2.0\n"
+    assert asks.source.node.body == (asks.node,)
     assert asks.source.last - asks.source.first == 2 and y == 2.0
     assert asks.source.file == __file__
     assert "# a comment" in str(asks.source.comments)
@@ -42,7 +42,7 @@ def test_nested_blocks() -> None:
         with Asks() as inner:
             x = 1.0
     assert inner.source.first == outer.source.first + 1 and x == 1.0
-    assert ast.unparse(outer.source.node.body[0]).startswith("with Asks() as inner")
+    assert show_block(outer.node.body).startswith("with Asks() as inner")
 
 
 def test_several_managers_over_several_lines() -> None:
@@ -57,8 +57,8 @@ def test_several_managers_over_several_lines() -> None:
 def test_two_blocks_on_adjacent_lines() -> None:
     with Asks() as one: x = 1  # fmt: skip # noqa: E701
     with Asks() as other: y = 2  # fmt: skip # noqa: E701
-    assert ast.unparse(one.source.node.body[0]) == "x = 1"
-    assert ast.unparse(other.source.node.body[0]) == "y = 2" and (x, y) == (1, 2)
+    assert show_block(one.node.body) == "x = 1\n"
+    assert show_block(other.node.body) == "y = 2\n" and (x, y) == (1, 2)
 
 
 TEXT = """

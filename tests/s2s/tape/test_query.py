@@ -91,7 +91,7 @@ def test_one_python_number_by_two_names_is_ambiguous() -> None:
     with s2s.GradientTape() as tape:
         tape.watch(a)
         y = a * a * b
-    with pytest.raises(UnsupportedError, match="a and b are one number"):
+    with pytest.raises(UnsupportedError, match="a and b are one object"):
         tape.gradient(y, a)
 
 

@@ -83,9 +83,9 @@ def test_export_wraps_listed_functions_once() -> None:
         "two": two,
         "three": two,
         "four": 4,
-        "__all__": ["one", "four"],
+        "__all__": ["one", "three", "four"],
     }
-    export(space, ["three"])
+    export(space)
     assert is_immutable(space["one"]()) and is_immutable(space["three"]())
     assert space["two"] is two and space["four"] == 4
     wrapped = space["one"]

@@ -44,7 +44,7 @@ def test_without_tqdm_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lengths() -> None:
     assert len(Bar([1, 2], "", None)) == 2 and len(Bar([1, 2], "", 5)) == 5
-    with pytest.raises(TypeError, match="length of what is watched is not known"):
+    with pytest.raises(TypeError, match="the length of the iterable is not known"):
         len(Bar(iter("abc"), "", None))
 
 

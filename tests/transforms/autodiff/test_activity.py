@@ -51,7 +51,7 @@ def test_integers_and_comparisons_are_inactive() -> None:
     assert active(module, "x") == set()
 
 
-def test_round_a_loop() -> None:
+def test_around_a_loop() -> None:
     """A value becomes active in a later iteration: a <- b <- x."""
 
     def build(p: Program, x: Any, y: Any) -> Any:

@@ -25,7 +25,8 @@ from s2s.transforms.ir.nodes import (
     walk,
 )
 from s2s.transforms.ir.symbolic_dims import Facts
-from tests.transforms.programs import F8, Program, differences, program, run
+from tests.oracle import central_differences
+from tests.transforms.programs import F8, Program, program, run
 
 
 def module_of(**bodies: Block) -> Module:
@@ -85,7 +86,7 @@ def test_prints_and_errors_are_omitted_at_any_depth() -> None:
 
     module = program({"x": F8}, build)
     before = module.main.body
-    quiet = CalleeVjps(module).quiet(module.main)
+    quiet = CalleeVjps(module).without_effects(module.main)
     assert any(isinstance(s, Raise) for s in walk(before))
     assert not any(isinstance(s, (Print, Raise)) for s in walk(quiet.body))
     assert module.main.body is before and any(isinstance(s, Print) for s in walk(before))
@@ -96,7 +97,7 @@ def test_callees_that_print_have_one_silent_copy_each() -> None:
     module = module_of(f=[call("g"), call("h"), call("g")], g=[call("k")], h=[], k=[PRINT])
     vjps = CalleeVjps(module)
     assert vjps.printing == {"f", "g", "k"}
-    quiet = vjps.quiet(module.main)
+    quiet = vjps.without_effects(module.main)
     assert [*calls_in(quiet.body)] == ["g_again", "h", "g_again"]
     assert not any(s.keep for s in walk(quiet.body) if isinstance(s, Call))
     assert [*calls_in(vjps.functions["g_again"].body)] == ["k_again"]
@@ -108,7 +109,7 @@ def test_callees_that_print_have_one_silent_copy_each() -> None:
 def test_a_recursive_function_that_prints_has_a_recursive_copy() -> None:
     module = module_of(f=[call("g")], g=[PRINT, call("g")])
     vjps = CalleeVjps(module)
-    vjps.quiet(module.main)
+    vjps.without_effects(module.main)
     assert [*calls_in(vjps.functions["g_again"].body)] == ["g_again"]
 
 
@@ -118,7 +119,7 @@ def test_a_recursive_function_that_prints_has_a_recursive_copy() -> None:
 def test_draws_are_not_repeated(bodies: Any) -> None:
     module = module_of(**bodies)
     with pytest.raises(UnsupportedError, match="a second time"):
-        CalleeVjps(module).quiet(module.main)
+        CalleeVjps(module).without_effects(module.main)
 
 
 def test_the_vjp_of_a_recursive_function() -> None:
@@ -138,7 +139,7 @@ def test_the_vjp_of_a_recursive_function() -> None:
     out, *bars = results(vjp, *args, 1.0)
     assert out == results(module, *args)[0]
     for at, bar in enumerate(bars):
-        want = differences(lambda *a: results(module, *a)[0], args, at)
+        want = central_differences(lambda *a: results(module, *a)[0], args, at)
         np.testing.assert_allclose(bar, want, rtol=1e-7)
 
 
@@ -146,5 +147,5 @@ def test_no_operation_is_lost() -> None:
     body: Block = [PRINT]
     module = module_of(f=body)
     made = program({"x": F8}, lambda p, x: np.sin(x)).main
-    quiet = CalleeVjps(module).quiet(made)
+    quiet = CalleeVjps(module).without_effects(made)
     assert [s.op for s in quiet.body] == [Op("sin", (made.params[0],))]  # type: ignore[union-attr]

@@ -287,7 +287,7 @@ def test_an_array_that_grows_in_a_loop_has_adjoints_of_sizes_of_their_own() -> N
     assert with_own_sizes(bar, growing, Facts()).type == vector("x_bar")
     assert with_own_sizes(bar, steady, Facts()) is bar
     facts = Facts()
-    facts.learn("y.0", Dim.of("x.0"))
+    facts.define("y.0", Dim.of("x.0"))
     assert with_own_sizes(bar, growing, facts) is bar
     scalar = Var("s_bar", F8)
     assert with_own_sizes(scalar, growing, Facts()) is scalar

@@ -55,7 +55,11 @@ def test_values_that_depend_on_a_mapped_parameter_are_batched() -> None:
     assert {"x", names["many"], names["sum"]} <= plan.batched
     assert not {"y", names["one"], names["size"]} & plan.batched, "all elements have one size"
     assert not plan.uneven and not any(plan.regions.values())
-    assert plan.on(Var("x", F8)) and not plan.on(Var("y", F8)) and not plan.on(None)
+    assert (
+        plan.is_batched(Var("x", F8))
+        and not plan.is_batched(Var("y", F8))
+        and not plan.is_batched(None)
+    )
 
 
 def test_uniform_control_flow_carries_batched_values() -> None:
@@ -67,7 +71,7 @@ def test_uniform_control_flow_carries_batched_values() -> None:
     function = function_of(build)
     plan = Plan(function, ["x"])
     b, c = function.results
-    assert plan.on(b) and not plan.on(c) and not any(plan.regions.values())
+    assert plan.is_batched(b) and not plan.is_batched(c) and not any(plan.regions.values())
 
 
 def test_control_flow_that_differs_between_elements_is_a_region() -> None:
@@ -84,7 +88,7 @@ def test_control_flow_that_differs_between_elements_is_a_region() -> None:
     plan = Plan(function, ["s"])
     # The branch and the while loop; adjacent regions are one.  The counted loop is uniform.
     assert members(plan, function.body) == [[branch], [len(kinds) - 1]]
-    assert plan.on(function.results[0])
+    assert plan.is_batched(function.results[0])
 
 
 def test_values_without_common_shape_stay_inside_of_a_region() -> None:
@@ -144,7 +148,7 @@ def test_calls_and_prints_of_batched_operands_run_per_element() -> None:
     # The call of `y` lies between, but prints stay in order with the others.
     assert members(plan, body)[0][0] == 0 and 2 in members(plan, body)[-1]
     assert not plan.regions[id(body)][-1].members & {1, 3}
-    assert plan.on(r)
+    assert plan.is_batched(r)
 
 
 def test_draws_are_shared_unless_each_element_draws_its_own() -> None:

@@ -18,7 +18,8 @@ from s2s.transforms.ir.nodes import Assign, For, Function, ListOf, Module, Push,
 from s2s.transforms.ir.scopes import names_of
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify import simplify
-from tests.transforms.programs import F8, Program, differences, int_scalar, program, run, vector
+from tests.oracle import central_differences
+from tests.transforms.programs import F8, Program, int_scalar, program, run, vector
 from tests.transforms.running import call_text
 
 
@@ -110,5 +111,5 @@ def test_values(build, n):
     text = write(bufferize(planned(module)))
     value, gradient = call_text(text, planned(module).main.name, [x, n, 1.0])
     np.testing.assert_allclose(value, run(module, x, n)[0], rtol=1e-12)
-    want = differences(lambda x, n: run(module, x, n)[0], [x, n], 0)
+    want = central_differences(lambda x, n: run(module, x, n)[0], [x, n], 0)
     np.testing.assert_allclose(gradient, want, rtol=1e-6, atol=1e-8)

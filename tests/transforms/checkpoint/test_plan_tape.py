@@ -270,7 +270,7 @@ def _product_backwards(x: Any) -> Any:
     return total
 
 
-def test_a_loop_downwards_counts_its_rounds_without_a_division() -> None:
+def test_a_loop_downwards_counts_its_iterations_without_a_division() -> None:
     g = s2s.value_and_grad(_product_backwards)
     x = np.array([0.3, 1.2, 0.7])
     _, found = g(x)

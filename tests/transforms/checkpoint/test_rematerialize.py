@@ -149,11 +149,11 @@ def test_arrays_that_are_overwritten():
 
 def test_sizes_of_arrays_that_are_gone():
     """Another array has an axis of that size; its elements are not read."""
-    m = maker(available="ay", twin=lambda v, axis: (Y, 0))
+    m = maker(available="ay", axis_of_size=lambda v, axis: (Y, 0))
     result = m.rebuild(N)
     assert m.block[0].op == op("shape", Y, axis=0) and result is not None  # type: ignore[union-attr]
     assert maker(available="a").rebuild(N) is None
-    kept = maker(available="ax", lasting="", twin=lambda v, axis: (Y, 0))
+    kept = maker(available="ax", lasting="", axis_of_size=lambda v, axis: (Y, 0))
     kept.rebuild(N)
     assert kept.block[0].op == op("shape", X, axis=0)  # type: ignore[union-attr]
 

@@ -10,9 +10,9 @@ import pytest
 import s2s
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.checkpoint.plan_tape import plan_tape
-from s2s.transforms.checkpoint.tape_arrays import SlotPlan, value_of
+from s2s.transforms.checkpoint.tape_arrays import SlotPlan
 from s2s.transforms.ir.builder import const, int_const
-from s2s.transforms.ir.nodes import Const, Scalar, Var
+from s2s.transforms.ir.nodes import Const, Scalar, Var, symbolic_value
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.simplify import simplify
 from tests.transforms.programs import F8, Program, int_scalar, program, vector
@@ -37,7 +37,7 @@ def vectors(p: Program, x: Any, n: Any) -> Any:
 def test_a_number_per_iteration():
     (plan,) = plans({"x": F8, "n": N}, chain)
     assert plan.kind == "dense" and len(plan.loops) == len(plan.restore_loops) == 1
-    assert plan.shape == () and plan.cuts == ()
+    assert plan.shape == () and plan.ragged_axes == ()
     assert len(plan.sizes) == len(plan.save_at) == len(plan.restore_at) == 1
     # The index of the loop is the number of the iteration, in both sweeps.
     assert all(isinstance(x, Var) for x in (*plan.save_at, *plan.restore_at))
@@ -47,7 +47,7 @@ def test_a_number_per_iteration():
 def test_an_array_per_iteration():
     (plan,) = plans({"x": vector("x"), "n": N}, vectors)
     assert plan.kind == "dense" and len(plan.sizes) == len(plan.shape) == 1
-    assert value_of(plan.shape[0]) == Dim.of("x.0")
+    assert symbolic_value(plan.shape[0]) == Dim.of("x.0")
 
 
 def test_constant_bounds_give_a_constant_size():
@@ -177,6 +177,6 @@ def test_operands_are_substituted_everywhere():
 
 
 def test_symbolic_values():
-    assert value_of(Var("n", N)) == Dim.of("n")
-    assert value_of(Var("x", vector("x"))) is None
-    assert isinstance(const(2.0), Const) and value_of(const(2.0)) is None
+    assert symbolic_value(Var("n", N)) == Dim.of("n")
+    assert symbolic_value(Var("x", vector("x"))) is None
+    assert isinstance(const(2.0), Const) and symbolic_value(const(2.0)) is None

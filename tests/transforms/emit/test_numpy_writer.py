@@ -711,6 +711,14 @@ def test_modules_are_imported_where_code_uses_them() -> None:
     ]  # fmt: skip
 
 
+def test_the_value_of_a_lambda_is_returned() -> None:
+    text = written(lambda x: np.sum(x) * 2.0, X)
+    assert text.rstrip().splitlines()[-1].strip() == "return x.sum() * 2.0"
+    space: dict[str, Any] = {}
+    exec(text, space)
+    assert space["function"](X) == np.sum(X) * 2.0
+
+
 def test_modules_of_several_functions() -> None:
     module = Module({"f": Function("f", [f8("x")], [], [f8("x")])}, "f")
     assert write(module).endswith("def f(x):\n    return x\n")

@@ -194,7 +194,8 @@ class Oracle:
     def Pass(self, n: Any) -> Any:
         return c.Pass(self.at(n))
 
-    TypeAlias = Pass
+    def TypeAlias(self, n: Any) -> Any:
+        return c.Pass(self.at(n), (n.name.id,))
 
     def Break(self, n: Any) -> Any:
         return c.Break(self.at(n))
@@ -244,6 +245,9 @@ def _whole(nodes: list[Any]) -> bool:
         node = todo.pop()
         if type(node).__name__ in WHOLE or getattr(node, "is_async", 0):
             return True
+        if type(node).__name__ in ("Try", "TryStar", "Match"):  # `global` in what is refused
+            if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in ast.walk(node)):
+                return True
         inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
         if not isinstance(node, inner):
             todo += ast.iter_child_nodes(node)
@@ -261,3 +265,10 @@ def _whole(nodes: list[Any]) -> bool:
 def translate(text: str) -> c.Block:
     oracle = Oracle(text)
     return oracle.all(ast.parse(text).body)
+
+
+def functions(text: str) -> list[c.Define]:
+    """The functions of a module, those inside of functions and classes too, in order."""
+    oracle = Oracle(text)
+    found = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    return sorted(map(oracle.FunctionDef, found), key=lambda node: node.at)

@@ -91,7 +91,7 @@ def test_a_size_known_outside_keeps_its_canonical_form() -> None:
     n = Var("t", Array("float64", (Dim.of("t.0"),)))
     block: list[Any] = [Assign(n, Op("copy", (Var("x", vector("x")),)))]
     facts = Facts()
-    facts.learn("t.0", Dim.of("x.0"))
+    facts.define("t.0", Dim.of("x.0"))
     (known,) = clone_block(block, NameSupply(["t", "x"]), {}, facts)
     (unknown,) = clone_block(block, NameSupply(["t", "x"]), {})
     assert isinstance(known, Assign) and known.target.type.shape == (Dim.of("x.0"),)  # type: ignore[union-attr]

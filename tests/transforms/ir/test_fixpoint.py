@@ -16,7 +16,7 @@ def test_a_pass_that_breaks_off_is_silent(recwarn):
     assert not recwarn.list
 
 
-def test_rounds_end_with_an_error_that_names_the_search():
+def test_iterations_end_with_an_error_that_names_the_search():
     rounds = IterationLimit("specialise", limit=2)
     rounds.count()
     rounds.count()

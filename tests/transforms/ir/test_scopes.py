@@ -143,7 +143,7 @@ def test_a_value_of_the_same_shape_at_top_level() -> None:
     assert same.shape(found["single"]) is None  # none has its dtype
     assert same.axis(Dim.of("x.1")) == (main.params[0], 1)
     assert same.axis(Dim.of("i")) is None and same.axis(Dim.of("z.0")) is None
-    facts.learn("y.0", Dim.of("x.1"))
+    facts.define("y.0", Dim.of("x.1"))
     assert SameShapeValues(Scopes(main), facts).shape(found["row"]) == main.params[1]
 
 

@@ -140,7 +140,7 @@ def test_in_loops_and_branches(n: int) -> None:
     s2s.check_grads(f, X, n, wrt="x")
 
 
-def test_checkpointed_rounds_begin_with_what_they_are_given() -> None:
+def test_checkpointed_iterations_begin_with_what_they_are_given() -> None:
     def f(x: Any) -> Any:
         a, p = x, s2s.grad(u, wrt="x")(x, x)
         for _ in s2s.checkpoint(range(5), snapshots=2):

@@ -210,7 +210,7 @@ def test_shapes_are_compared_by_facts() -> None:
     made = context()
     assert not made.same_shape(V.type, W.type) and not made.same_shape(V.type, F8)
     assert rewrite_op(made, Op("reshape", (V,)), W.type) is None
-    made.facts.learn("w.0", Dim.of("v.0"))
+    made.facts.define("w.0", Dim.of("v.0"))
     assert made.same_shape(V.type, W.type)
     assert rewrite_op(made, Op("reshape", (V,)), W.type) == V
 

@@ -140,7 +140,7 @@ def test_an_ancestor_has_the_same_shape() -> None:
     op = Op("zeros_like", (total.target,), {"dtype": "float64"})
     assert uses(total).replace(op) is op
     facts = Facts()
-    facts.learn("y.0", Dim.of("x.0"))
+    facts.define("y.0", Dim.of("x.0"))
     assert uses(total, facts=facts).replace(op).args == (X,)
 
 

@@ -104,7 +104,8 @@ class Context:
         self.known_sizes = self._known_sizes()
         self.origin: nodes.Origin | None = None
         self.at: tuple[nodes.Block, int] = (function.body, 0)
-        self.line = 0
+        # The file and line that the last comment names.
+        self.place: tuple[str, int] | None = None
 
     # ---- names and source locations
 
@@ -141,12 +142,12 @@ class Context:
 
     def emit_source_comment(self, origin: nodes.Origin | None) -> None:
         """Emit the comment `# L12: s += x[i]` where the source line changes."""
-        if origin is None or origin.stmt.line == self.line:
+        if origin is None or (origin.stmt.file, origin.stmt.line) == self.place:
             return
-        self.line = origin.stmt.line
+        self.place = origin.stmt.file, origin.stmt.line
         text = self._text(origin.stmt)
         prefix = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
-        line = f"{prefix}{self.line}: {text}" if text else f"{prefix}{self.line}"
+        line = f"{prefix}{origin.stmt.line}" + (f": {text}" if text else "")
         self.emitter.add(L.Comment(line if len(line) <= 84 else line[:81] + "..."))
 
     def unsupported(self, message: str, advice: str = "") -> UnsupportedError:

@@ -32,7 +32,7 @@ def test_arguments_and_results() -> None:
     assert found is not None
     assert [s.dtype for s in found.arguments] == ["float32", "float64", "int64", "float64"]
     assert found.results == ("array", "int", "bool", "float64", "float32")
-    assert found.buffers == () and found.takes == [*found.arguments]
+    assert found.buffers == () and found.kernel_arguments == [*found.arguments]
 
 
 def test_buffers_are_arrays_in_c_order() -> None:
@@ -41,7 +41,10 @@ def test_buffers_are_arrays_in_c_order() -> None:
                                   out_like={0: 0}), None)  # fmt: skip
     assert found is not None and found.results == ("buffer", "float64")
     assert found.buffers == ((0, 0),)
-    assert found.takes[-1] == ArraySpec("float64", 2, "C") and found.takes[0].layout != "C"  # type: ignore
+    assert (
+        found.kernel_arguments[-1] == ArraySpec("float64", 2, "C")
+        and found.kernel_arguments[0].layout != "C"
+    )  # type: ignore
 
 
 def test_numbers_that_are_stored_in_objects_stay_those_of_python() -> None:

@@ -20,6 +20,7 @@ from s2s.backends.native.object_layout import (
     SCALAR_VALUE_OFFSET,
     TYPE_OFFSET,
     is_layout_known,
+    layout_problem,
 )
 
 
@@ -68,7 +69,10 @@ def test_values_of_scalars() -> None:
 
 
 def test_other_interpreters_are_not_entered(monkeypatch) -> None:
-    inner = is_layout_known.__wrapped__
+    def inner() -> bool:
+        layout_problem.cache_clear()
+        return is_layout_known.__wrapped__()
+
     with monkeypatch.context() as patch:
         patch.setattr(object_layout.sys, "implementation", SimpleNamespace(name="pypy"))
         assert not inner()
@@ -76,5 +80,5 @@ def test_other_interpreters_are_not_entered(monkeypatch) -> None:
         patch.setattr(object_layout.sys, "_is_gil_enabled", lambda: False, raising=False)
         assert not inner()
     with monkeypatch.context() as patch:
-        patch.setattr(object_layout, "DESCR", 48)
+        patch.setattr(object_layout, "ARRAY_DESCR_OFFSET", 48)
         assert not inner()

@@ -95,7 +95,7 @@ def test_the_callback_is_told_the_way(whose, large) -> None:
     cells[len(VARIANTS)] = ctypes.cast(callback, ctypes.c_void_p)
     expected = {(1, 9, 4): "thin", (9, 1, 4): "thin", (3, 4, 5): "little", (20, 30, 40): large,
                 (2, 3, 0): large, (0, 3, 4): "little"}  # fmt: skip
-    if not whose and gemm_variants.blocked.width(gemm_variants.features()) < 32:
+    if not whose and gemm_variants.blocked.vector_bytes_of(gemm_variants.features()) < 32:
         expected = {k: v.replace("blocked", "blas") for k, v in expected.items()}
     for size, kind in expected.items():
         asked.clear()

@@ -74,11 +74,11 @@ def test_damaged_entries_are_compiled_again(folder) -> None:
 def test_code_with_symbols_that_do_not_exist_is_not_loaded(folder, monkeypatch) -> None:
     """LLVM would end the process."""
     cached(njit)(plus)(2.0)
-    kept = numba_cache.store.fetch(folder / entries(folder)[0])
-    monkeypatch.setattr(numba_cache.store, "fetch", lambda path: (["no_such_symbol"], kept[1]))
+    kept = numba_cache.store.read_entry(folder / entries(folder)[0])
+    monkeypatch.setattr(numba_cache.store, "read_entry", lambda path: (["no_such_symbol"], kept[1]))
     cache = EntryCache(plus)
     assert cache.load_overload((types.float64,), cpu_target.target_context) is None
-    monkeypatch.setattr(numba_cache.store, "fetch", lambda path: ([], b"not a pickle"))
+    monkeypatch.setattr(numba_cache.store, "read_entry", lambda path: ([], b"not a pickle"))
     assert cache.load_overload((types.float64,), cpu_target.target_context) is None
 
 

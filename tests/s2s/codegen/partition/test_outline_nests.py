@@ -73,8 +73,8 @@ def test_memory_that_has_one_name(made: Any) -> None:
     assert plan.private == {"t", "w"} and plan.given == {"x", "y"}
     assert plan.constant == {"x"}
     assert plan.memory["v"] == plan.memory["b"] and "a" not in plan.memory
-    assert plan.apart(["x", "b"]) == {"x", "b"} and plan.apart(["b", "v"]) == set()
-    assert plan.apart(["a", "c", "w"]) == {"w"}
+    assert plan.unaliased(["x", "b"]) == {"x", "b"} and plan.unaliased(["b", "v"]) == set()
+    assert plan.unaliased(["a", "c", "w"]) == {"w"}
 
 
 def test_spelling_is_the_text_without_names(made: Any) -> None:

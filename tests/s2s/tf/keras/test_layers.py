@@ -13,7 +13,7 @@ from s2s.objects.tensor import is_immutable
 from s2s.tf.keras.layers import version
 from tests.s2s.tf.tensors import same
 
-NAMES = [n for n in native.__all__ if n not in ("Input", "Layer")]
+NAMES = [n for n in tf.keras.layers.__all__ if n not in ("Input", "Layer")]
 
 
 @pytest.mark.parametrize("name", NAMES)

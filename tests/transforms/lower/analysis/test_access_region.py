@@ -39,7 +39,7 @@ def test_inclusive_ends_over_the_inner_loops():
                     x[i + j + 1] = 1.0
         """
     )
-    ends = found.ends(index[0], loops)
+    ends = found.index_bounds(index[0], loops)
     assert ends is not None
     low, high = ({term: c for term, c in end.items() if c} for end in ends)
     assert low == {None: 3}  # i = 2, j = 0
@@ -60,7 +60,7 @@ def test_ends_are_unknown(index, step):
     found, [(at, loops)] = regions(
         f"for t in range(k):\n    for i in range(0, n, {step}):\n        y[{index}] = 1.0"
     )
-    assert found.ends(at[0], loops) is None
+    assert found.index_bounds(at[0], loops) is None
 
 
 def test_definitions_in_the_loop_are_substituted():
@@ -72,7 +72,7 @@ def test_definitions_in_the_loop_are_substituted():
                 x[i + last] = 1.0
         """
     )
-    ends = found.ends(index[0], loops)
+    ends = found.index_bounds(index[0], loops)
     assert ends is not None
     assert {t: c for t, c in ends[1].items() if c} == {N: 2, None: -3}
 
@@ -100,13 +100,13 @@ def test_definitions_in_the_loop_are_substituted():
 def test_disjoint_accesses(stores, apart):
     lines = "\n    ".join(stores.splitlines())
     found, (a, b) = regions(f"for t in range(k):\n    {lines}")
-    assert found.apart(a, b) is found.apart(b, a) is apart
+    assert found.disjoint(a, b) is found.disjoint(b, a) is apart
 
 
 def test_spelt_in_values_from_before_the_loop():
     found, _ = regions("for t in range(k):\n    s = n + 1\n    r = x[t]\n    q = n // m")
-    assert found.spelt(expr("s * 2"), set()) == expr("(n + 1) * 2")
-    assert found.spelt(expr("i + s"), {"i"}) == expr("i + (n + 1)")
-    assert found.spelt(expr("t + 1"), set()) is None
-    assert found.spelt(expr("r", r="float64"), set()) is None
-    assert found.spelt(expr("q"), set()) is None  # fails where m is zero
+    assert found.before_loop(expr("s * 2"), set()) == expr("(n + 1) * 2")
+    assert found.before_loop(expr("i + s"), {"i"}) == expr("i + (n + 1)")
+    assert found.before_loop(expr("t + 1"), set()) is None
+    assert found.before_loop(expr("r", r="float64"), set()) is None
+    assert found.before_loop(expr("q"), set()) is None  # fails where m is zero

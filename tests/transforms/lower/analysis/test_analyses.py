@@ -35,5 +35,5 @@ def test_aliases_and_live_names():
     found = FunctionAnalyses(body, {"x": "float64"}, may_alias)
     assert not asked
     assert found.may_alias("v", "t") and not found.may_alias("v", "u")
-    assert found.after[id(loops_of(body)[0])] == {"s"}
-    assert found.after is found.after and found.may_alias is found.may_alias
+    assert found.live_after[id(loops_of(body)[0])] == {"s"}
+    assert found.live_after is found.live_after and found.may_alias is found.may_alias

@@ -27,7 +27,7 @@ def test_accesses_with_their_paths():
     (branch,) = loop.body[1:]
     assert isinstance(branch, L.If)
     t = uses["t"]
-    assert t.allocs == [(body, body[0])] and not t.odd
+    assert t.allocs == [(body, body[0])] and not t.has_other_uses
     assert [(index, plain) for _, index, plain in t.accesses] == [
         ((I,), True),
         ((I,), False),
@@ -59,15 +59,15 @@ def test_accesses_with_their_paths():
     ],
 )
 def test_odd_uses(source):
-    assert collect_uses(ir(f"t[0] = 1.0\n{source}"))["t"].odd
+    assert collect_uses(ir(f"t[0] = 1.0\n{source}"))["t"].has_other_uses
 
 
 @pytest.mark.parametrize("source", ["s = t[i]", "t[i] = 1.0", "x[rt.to_int(t[i])] = 1.0"])
 def test_element_accesses_are_not_odd(source):
-    assert not collect_uses(ir(source))["t"].odd
+    assert not collect_uses(ir(source))["t"].has_other_uses
 
 
 def test_elements_in_the_index_of_a_part_are_accesses():
     uses = collect_uses(ir("rt.gemm(x[t[i]], y)", t="int64[:]", x="float64[:, :]", y="float64[:]"))
-    assert uses["x"].odd and uses["y"].odd and not uses["t"].odd
+    assert uses["x"].has_other_uses and uses["y"].has_other_uses and not uses["t"].has_other_uses
     assert [index for _, index, _ in uses["t"].accesses] == [(I,)]

@@ -101,7 +101,7 @@ def test_independent_iterations_run_in_any_order(body):
 )
 def test_sums(body, fold):
     result = found(body, after={"s"})
-    assert isinstance(result, LoopReductions) and result.folds == {"s": fold}
+    assert isinstance(result, LoopReductions) and result.scalar_reductions == {"s": fold}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,9 @@ def test_running_minimum_and_maximum(sign):
     taken = L.Let("s", minmax_select(sign, x, s))
     loop = L.Loop("i", L.ZERO, L.Name("n"), L.ONE, [taken])
     result = explain_dependence(loop, frozenset("s"), same, set())
-    assert isinstance(result, LoopReductions) and result.folds == {"s": (sign, "float64")}
+    assert isinstance(result, LoopReductions) and result.scalar_reductions == {
+        "s": (sign, "float64")
+    }
     # Of the variable itself, a multiple of it, or another sign beside it, it is none.
     other = "<" if sign == ">" else ">"
     for last in (minmax_select(sign, s, s), minmax_select(sign, L.Bin("*", s, x, "float64"), s)):
@@ -138,7 +140,7 @@ def test_running_minimum_and_maximum(sign):
 def test_buffers_that_are_only_added_to():
     result = found("y[k] += x[i]\nz[0, i % 2] += 1.0", z="float32[:, :]")
     assert isinstance(result, LoopReductions)
-    assert result.sums == {"y": ("float64", 1), "z": ("float64", 2)}
+    assert result.array_reductions == {"y": ("float64", 1), "z": ("float64", 2)}
     assert isinstance(found("y[k] += y[0]"), str)
     assert isinstance(found("y[k] += x[i]\ny[k] = 0.0"), str)
 
@@ -146,7 +148,7 @@ def test_buffers_that_are_only_added_to():
 def test_buffers_made_in_each_iteration():
     body = "t = np.empty(({},), np.float64)\nt[0] = x[i]\ny[i] = t[0]"
     result = found(body.format("m"))
-    assert isinstance(result, LoopReductions) and [*result.scratch] == ["t"]
+    assert isinstance(result, LoopReductions) and [*result.private_buffers] == ["t"]
     assert found(body.format("64")) == LoopReductions()  # small ones stay
     assert found(body.format("i")) == "iterations may touch the same elements of t"
 

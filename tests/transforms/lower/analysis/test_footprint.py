@@ -20,11 +20,15 @@ def test_a_nest():
     f = of("for i in range(n):\n    s = x[i] * k\n    y[i] += s\n    if p:\n        z[0] = 1.0")
     assert f.reads == {"n", "x", "i", "k", "y", "s", "p", "z"}
     assert f.writes == {"i", "s"} and f.loops == {"i"}
-    assert f.names == {"s"} and f.outer == f.reads - {"i"} and f.mentioned == f.reads | {"i", "s"}
+    assert (
+        f.defined == {"s"}
+        and f.free_reads == f.reads - {"i"}
+        and f.mentioned == f.reads | {"i", "s"}
+    )
     assert f.loads == [("x", (I,)), ("y", (I,))]  # an accumulating store also loads
     assert f.stores == [("y", (I,)), ("z", (L.ZERO,))]
     assert f.written == {"y", "z"} and f.touched == {"x", "y", "z"}
-    assert f.size == 5 and not f.fails and not f.fixed
+    assert f.size == 5 and not f.fails and not f.is_barrier
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_single_statements(source, loads, stores):
 )
 def test_errors_and_barriers(source, fails, fixed):
     f = of(source)
-    assert (f.fails, f.fixed) == (fails, fixed)
+    assert (f.fails, f.is_barrier) == (fails, fixed)
 
 
 def test_footprints_of_nested_statements_may_be_known():

@@ -19,7 +19,7 @@ def facts(source: str, params: str = "xn", **sizes: tuple[L.Expr, ...]):
 
 def there(source: str, **sizes) -> bool:
     _, (put,), found = facts(source, **sizes)
-    return found.is_there(put)
+    return found.is_in_bounds(put)
 
 
 GUARDED = """
@@ -77,10 +77,10 @@ def test_a_load_below_the_index():
         """
     )
     (load, other) = (e for e in L.subexprs_read(put) if isinstance(e, L.Load))
-    assert found.is_there(put)
-    assert found.is_other(put, load, put)
-    assert not found.is_other(put, other, put)
-    assert not found.is_other(body[0], load, put)  # another statement
+    assert found.is_in_bounds(put)
+    assert found.is_disjoint_load(put, load, put)
+    assert not found.is_disjoint_load(put, other, put)
+    assert not found.is_disjoint_load(body[0], load, put)  # another statement
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_conditional_accumulations_of_an_innermost_loop(source, count):
 def test_no_facts_without_accumulations():
     body, _, found = facts("for c in range(n):\n    x[c] = x[0]")
     (put,) = (s for s in L.walk(body) if isinstance(s, L.Store))
-    assert not found.is_there(put)
+    assert not found.is_in_bounds(put)
     load = expr("x[0]")
-    assert isinstance(load, L.Load) and not found.is_other(put, load, put)
+    assert isinstance(load, L.Load) and not found.is_disjoint_load(put, load, put)

@@ -71,7 +71,7 @@ def test_arrays_that_are_only_read():
 )
 def test_zero_with_the_scalar(source, arrays):
     types = {**F, "y": "float64[:]"}
-    assert numbers("t = s * 2.0").vanish([expr(source, **types)], S) == arrays
+    assert numbers("t = s * 2.0").arrays_if_zero([expr(source, **types)], S) == arrays
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,19 @@ def test_zero_with_the_scalar(source, arrays):
     ],
 )
 def test_may_be_nonzero(source):
-    assert numbers().vanish([expr(source, **F)], S) is None
+    assert numbers().arrays_if_zero([expr(source, **F)], S) is None
 
 
 def test_arrays_that_are_written_to():
-    assert numbers(changed="x").vanish([expr("s * x[0]", **F)], S) is None
+    assert numbers(changed="x").arrays_if_zero([expr("s * x[0]", **F)], S) is None
 
 
 def test_the_number_of_factors_is_limited():
     product = " * ".join(["x[0]"] * MAX_FACTORS)
-    assert numbers().vanish([expr(f"s * ({product})", **F)], S) == {"x"}
-    assert numbers().vanish([expr(f"s * ({product} * x[0])", **F)], S) is None
+    assert numbers().arrays_if_zero([expr(f"s * ({product})", **F)], S) == {"x"}
+    assert numbers().arrays_if_zero([expr(f"s * ({product} * x[0])", **F)], S) is None
     # In a sum the longest term counts.
-    assert numbers().vanish([expr(f"s * ({product} + x[0])", **F)], S) == {"x"}
+    assert numbers().arrays_if_zero([expr(f"s * ({product} + x[0])", **F)], S) == {"x"}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -115,14 +115,16 @@ def test_products_of_the_largest_factors_are_finite(dtype):
 
 def test_all_expressions_must_be_zero():
     both = [expr("s", **F), expr("s * x[0]", **F)]
-    assert numbers().vanish(both, S) == {"x"}
-    assert numbers().vanish([*both, expr("u", **F)], S) is None
+    assert numbers().arrays_if_zero(both, S) == {"x"}
+    assert numbers().arrays_if_zero([*both, expr("u", **F)], S) is None
 
 
 def test_given_zeros_and_small_scalars():
     found = numbers()
-    assert found.vanish([expr("u * x[0]", **F)], lambda e: e == L.Name("u", "float64")) == {"x"}
-    assert found.vanish([expr("s * w", **F)], S, frozenset({"w"})) == set()
+    assert found.arrays_if_zero([expr("u * x[0]", **F)], lambda e: e == L.Name("u", "float64")) == {
+        "x"
+    }
+    assert found.arrays_if_zero([expr("s * w", **F)], S, frozenset({"w"})) == set()
 
 
 @pytest.mark.parametrize(
@@ -139,12 +141,12 @@ def test_given_zeros_and_small_scalars():
     ],
 )
 def test_sums_of_booleans(source, truth):
-    assert numbers("t = np.float64(b)").is_truth(expr(source, **F)) is truth
+    assert numbers("t = np.float64(b)").is_boolean_sum(expr(source, **F)) is truth
 
 
 def test_a_running_sum_of_booleans_is_none():
     found = numbers("for k in range(n):\n    w = w + np.float64(b)")
-    assert not found.is_truth(L.Name("w", "float64"))
+    assert not found.is_boolean_sum(L.Name("w", "float64"))
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ def test_simple_expressions_are_not_bound():
 
 def test_value_numbering_of_integers():
     emitter = Emitter({"n"})
-    emitter.fixed.add("n")
-    assert emitter.known(expr("n + 1")) is None
+    emitter.bound_once.add("n")
+    assert emitter.name_of(expr("n + 1")) is None
     first = emitter.let(expr("n + 1"))
-    assert emitter.let(expr("n + 1")) == first == emitter.known(expr("n + 1"))
+    assert emitter.let(expr("n + 1")) == first == emitter.name_of(expr("n + 1"))
     assert emitter.let(L.mul(first, first)) != first  # over a name that is bound once
     assert len(emitter.out) == 2
 
@@ -81,13 +81,13 @@ def test_value_numbering_of_integers():
 def test_what_may_change_is_computed_again(source):
     """`m` may be bound more than once, and memory may change."""
     emitter = Emitter({"n", "m"})
-    emitter.fixed.add("n")
+    emitter.bound_once.add("n")
     assert emitter.let(expr(source, x="int64[:]")) != emitter.let(expr(source, x="int64[:]"))
 
 
 def test_floats_are_computed_again():
     emitter = Emitter({"s"})
-    emitter.fixed.add("s")
+    emitter.bound_once.add("s")
     e = expr("s * s", s="float64")
     assert emitter.let(e) != emitter.let(e)
 
@@ -95,25 +95,25 @@ def test_floats_are_computed_again():
 def test_names_of_a_closed_block_are_forgotten():
     """A branch may not have run."""
     emitter = Emitter({"n"})
-    emitter.fixed.add("n")
+    emitter.bound_once.add("n")
     with emitter.branch(expr("n > 0")):
         inside = emitter.let(expr("n + 1"))
         with emitter.loop(N):
             assert emitter.let(expr("n + 1")) == inside
-    assert emitter.known(expr("n + 1")) is None
+    assert emitter.name_of(expr("n + 1")) is None
     assert emitter.let(expr("n + 1")) != inside
 
 
 def test_sizes_of_buffers():
     emitter = Emitter({"n", "m", "x"})
-    emitter.fixed.add("n")
+    emitter.bound_once.add("n")
     emitter.same_sizes("x", (N, M, L.lit(3)))
-    assert [emitter.known(L.Size("x", k)) for k in range(3)] == [N, None, L.lit(3)]
+    assert [emitter.name_of(L.Size("x", k)) for k in range(3)] == [N, None, L.lit(3)]
     emitter.same_sizes("x", (L.lit(2), N, N))
-    assert [emitter.known(L.Size("x", k)) for k in range(3)] == [L.lit(2), N, N]
+    assert [emitter.name_of(L.Size("x", k)) for k in range(3)] == [L.lit(2), N, N]
     with emitter.into([]):
         emitter.forget_sizes("x")
-    assert emitter.known(L.Size("x", 0)) is None
+    assert emitter.name_of(L.Size("x", 0)) is None
 
 
 def test_a_variable_is_always_new():
@@ -155,13 +155,13 @@ def test_checks():
 def test_a_buffer():
     v = buffer_value("x", "float32", (Dim.of("n"), Dim.of(3)), {"x"})
     assert v.sizes == (L.Size("x", 0), L.lit(3)) and v.ndim == 2
-    assert v.is_buffer and v.whole() == L.Subview("x") and v.reads == {"x"} and v.cost == 0
+    assert v.is_buffer and v.as_argument() == L.Subview("x") and v.reads == {"x"} and v.cost == 0
     assert v.at(Emitter(()), (N, M)) == L.Load("x", (N, M), "float32")
 
 
 def test_only_straight_contiguous_memory_is_a_buffer():
     assert not buffer_value("x", "float64", (Dim.of("n"),), contiguous=False).is_buffer
-    assert Memory("x", (0, 1), True).straight and not Memory("x", (1, 0), True).straight
+    assert Memory("x", (0, 1), True).is_unpermuted and not Memory("x", (1, 0), True).is_unpermuted
     dims = (Dim.of("n"), Dim.of("m"))
     turned = Value("float64", (N, M), dims, lambda e, i: N, memory=Memory("x", (1, 0), True))
     assert not turned.is_buffer

@@ -88,29 +88,29 @@ def test_definitions_that_must_be_in_memory():
 )
 def test_operands_that_change_before_the_reader(between, changed):
     found = uses(MAKE, *between, READ)
-    assert found is not None and found.disturbed_by({"x"}) is changed
-    assert not found.disturbed_by({"p"})
+    assert found is not None and found.is_clobbered_by({"x"}) is changed
+    assert not found.is_clobbered_by({"p"})
 
 
 def test_operands_that_change_with_or_after_the_reader():
     later = uses(MAKE, READ, store(X, const(1.0)))
-    assert later is not None and not later.disturbed_by({"x"})
+    assert later is not None and not later.is_clobbered_by({"x"})
     # The reader computes its right-hand side before it writes.
     same = uses(MAKE, store(X, T))
-    assert same is not None and not same.disturbed_by({"x"})
+    assert same is not None and not same.is_clobbered_by({"x"})
     # A loop writes before it reads again.
     around = uses(MAKE, loop(store(X, T)))
-    assert around is not None and around.disturbed_by({"x"})
+    assert around is not None and around.is_clobbered_by({"x"})
 
 
 def test_aliases_change_together():
     found = uses(MAKE, assign(Z, "alias", X), store(Z, const(1.0)), READ)
-    assert found is not None and found.disturbed_by({"x"})
+    assert found is not None and found.is_clobbered_by({"x"})
     shared = uses(MAKE, store(Y, const(1.0)), READ, buffers={"x": 0, "y": 0})
-    assert shared is not None and shared.disturbed_by({"x"})
+    assert shared is not None and shared.is_clobbered_by({"x"})
     # Binding a name leaves the memory of the other alone.
     bound = uses(MAKE, assign(Y, "exp", Z), READ, buffers={"x": 0, "y": 0})
-    assert bound is not None and not bound.disturbed_by({"x"})
+    assert bound is not None and not bound.is_clobbered_by({"x"})
 
 
 def test_live_variables():

@@ -78,15 +78,15 @@ def points(loops, values):
 
 def test_nothing_is_known_of_nothing():
     ranges = Ranges(Facts())
-    assert not ranges.nonnegative(None) and not ranges.moderate(None)
-    assert not ranges.exact_if_natural(None)
+    assert not ranges.nonnegative(None) and not ranges.is_far_from_overflow(None)
+    assert not ranges.exact_if_nonnegative(None)
 
 
 def test_a_range_ends_with_its_loop():
     ranges = Ranges(Facts())
     with ranges.inside(I, ZERO, N - 1, ZERO):
-        assert ranges.nonnegative(I) and ranges.moderate(I)
-    assert not ranges.nonnegative(I) and not ranges.moderate(I)
+        assert ranges.nonnegative(I) and ranges.is_far_from_overflow(I)
+    assert not ranges.nonnegative(I) and not ranges.is_far_from_overflow(I)
 
 
 @pytest.mark.parametrize("unknown", [0, 1, 2])
@@ -118,34 +118,36 @@ def test_a_loop_with_an_unknown_end_adds_nothing(unknown):
     ],
 )
 def test_far_from_the_limits_of_int64(dim, moderate):
-    assert Ranges(Facts()).moderate(dim) is moderate
+    assert Ranges(Facts()).is_far_from_overflow(dim) is moderate
 
 
 def test_counters_that_start_far_from_the_limits():
     ranges = Ranges(Facts())
     with ranges.inside(I, ZERO, K - 1, ZERO):
-        assert ranges.moderate(I)
+        assert ranges.is_far_from_overflow(I)
     with ranges.inside(I, K, N, K):
-        assert not ranges.moderate(I)
+        assert not ranges.is_far_from_overflow(I)
 
 
 def test_exact_if_not_negative():
     with in_loops((I, ZERO, K - 1)) as ranges:
-        assert ranges.exact_if_natural(N + I)
-        assert ranges.exact_if_natural(K - I)  # at most k, which is an integer of the program
-        assert ranges.exact_if_natural(K - 1)
-        assert not ranges.exact_if_natural(K + I)
-        assert not ranges.exact_if_natural(K * 2)
+        assert ranges.exact_if_nonnegative(N + I)
+        assert ranges.exact_if_nonnegative(K - I)  # at most k, which is an integer of the program
+        assert ranges.exact_if_nonnegative(K - 1)
+        assert not ranges.exact_if_nonnegative(K + I)
+        assert not ranges.exact_if_nonnegative(K * 2)
 
 
 def test_values_found_for_integers():
     ranges = Ranges(Facts())
-    ranges.learn(K, N - 1)
-    ranges.learn(None, N)
-    ranges.learn(K + 1, N)  # not a single symbol
-    ranges.learn(J, J + 1)  # refers to itself
+    ranges.define_symbol(K, N - 1)
+    ranges.define_symbol(None, N)
+    ranges.define_symbol(K + 1, N)  # not a single symbol
+    ranges.define_symbol(J, J + 1)  # refers to itself
     assert ranges.definitions == {"k": N - 1}
-    assert ranges.moderate(K) and ranges.nonnegative(K + 1) and not ranges.nonnegative(K)
+    assert (
+        ranges.is_far_from_overflow(K) and ranges.nonnegative(K + 1) and not ranges.nonnegative(K)
+    )
 
 
 def test_facts_in_a_loop():

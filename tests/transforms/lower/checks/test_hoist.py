@@ -43,7 +43,7 @@ def test_before_the_loop():
     )
 
 
-def test_of_inner_loops_and_by_numbers_of_a_round():
+def test_of_inner_loops_and_by_numbers_of_a_iteration():
     inner = loop(fails(L.compare(">=", J, L.Size("y", 0))), L.Store("t", (J,), S), var="j", stop=M)
     let = L.Let("k", L.add(I, L.lit(2)))
     body = loop(let, fails(L.compare(">=", L.Name("k"), SIZE)), inner)
@@ -112,7 +112,7 @@ def test_what_the_caller_sees_is_written_until_then():
 @pytest.mark.parametrize("shift", [-1, 0, 2])
 @pytest.mark.parametrize("step", [1, -1])
 @pytest.mark.parametrize("both", [False, True])
-def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
+def test_fails_if_and_only_if_a_iteration_would(start, shift, step, both):
     cond = L.compare(">=", L.add(I, L.lit(shift)), SIZE)
     if both:
         cond = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), cond, "bool")

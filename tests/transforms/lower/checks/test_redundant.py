@@ -46,7 +46,7 @@ def test_a_condition():
     assert dropped(first, changed, first) == [first, changed, first]
 
 
-def test_each_round_of_a_loop_over_the_same_range():
+def test_each_iteration_of_a_loop_over_the_same_range():
     assert dropped(FIRST, SECOND) == [FIRST, QUIET]
 
 
@@ -76,7 +76,7 @@ def test_other_ranges():
     assert dropped(FIRST, longer) == [FIRST, longer]
 
 
-def test_loops_that_do_not_ask_in_every_round():
+def test_loops_that_do_not_ask_in_every_iteration():
     sometimes = loop(L.If(L.Bin(">", i, L.ONE, "bool"), [fail(beyond(y(i)))]))
     assert dropped(sometimes, SECOND) == [sometimes, SECOND]
     early = loop(L.If(L.Bin(">", i, L.ONE, "bool"), [L.Break()]), fail(beyond(y(i))))
@@ -108,7 +108,7 @@ def down(*body, var, stop):
     return L.Loop(var, L.sub(stop, L.ONE), L.Lit(-1, I64), L.Lit(-1, I64), list(body))
 
 
-def test_rounds_of_a_nest():
+def test_iterations_of_a_nest():
     index = lambda a, b: L.Bin("+", y(L.Name(a)), L.Name(b), I64)  # noqa: E731
     first = nest(fail(beyond(index("i", "j"))))
     touch = L.Store("z", (k,), L.ZERO)

@@ -39,7 +39,7 @@ def twice(*body):
     return routine_text(out)
 
 
-def test_in_some_rounds():
+def test_in_some_iterations():
     for step, ends in ((1, "n"), (-1, "n - 1, -1, -1")):
         assert (
             twice(loop(L.If(CHOSEN, [BEYOND, SUM]), step=step))
@@ -57,7 +57,7 @@ def test_in_some_rounds():
         )
 
 
-def test_by_numbers_of_a_round_and_several():
+def test_by_numbers_of_a_iteration_and_several():
     index = L.Let("k", L.add(I, L.lit(2)))
     both = L.logical_or(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
     new = twice(loop(L.If(CHOSEN, [index, fails(both), SUM])))
@@ -164,7 +164,7 @@ def test_shifts_left_alone(body):
     assert twice(*body) == routine_text(body)
 
 
-def test_equal_shifts_of_different_rounds():
+def test_equal_shifts_of_different_iterations():
     """Two shifts of equal text; only for the second one the range is known."""
     shift = adds(left(K))
     new = twice(loop(shift, L.Let("k", L.add(I, L.ONE)), adds(left(K))))

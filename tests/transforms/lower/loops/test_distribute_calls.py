@@ -131,7 +131,7 @@ def test_results_stay(rows, columns):
         np.testing.assert_allclose(bar, right_bar, rtol=1e-13)
 
 
-def test_of_two_errors_that_of_the_earlier_round_comes_first():
+def test_of_two_errors_that_of_the_earlier_iteration_comes_first():
     def f(x, y):
         n, m = x.shape
         s = np.sum(x * y)

@@ -271,7 +271,7 @@ def test_a_sweep_that_only_adds_runs_forwards_with_its_loop():
     assert loops == 1 and L.is_lit(out[0].step, 1)
 
 
-def test_a_sweep_whose_rounds_depend_on_each_other_stays():
+def test_a_sweep_whose_iterations_depend_on_each_other_stays():
     for put in (
         L.Store("g", (K,), add(load("g", L.add(K, L.ONE)), load("t", K))),
         L.Store("g", (L.ZERO,), load("t", K)),

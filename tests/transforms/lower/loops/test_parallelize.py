@@ -104,10 +104,10 @@ def test_dependent(name: str) -> None:
 
 def test_sums_and_extremes() -> None:
     total = loop(L.Let("s", plus(s, at("x", i))), L.Let("s", L.Bin("-", s, at("y", i), F)))
-    assert found(total, after=("s",)).folds == {"s": ("+", F)}
+    assert found(total, after=("s",)).scalar_reductions == {"s": ("+", F)}
     for sign in "<>":
         most = loop(L.Let("t", at("x", i)), L.Let("s", minmax_select(sign, t, s)))
-        assert found(most, after=("s",)).folds == {"s": (sign, F)}
+        assert found(most, after=("s",)).scalar_reductions == {"s": (sign, F)}
     mixed = loop(L.Let("s", plus(s, at("x", i))), L.Let("s", minmax_select(">", at("x", i), s)))
     assert found(mixed, after=("s",)) is None
 
@@ -127,7 +127,7 @@ def test_buffers_that_share_memory() -> None:
 
 def test_added_to_by_all() -> None:
     scatter = loop(put("y", L.Load("k", (i,), "int64"), add=True))
-    assert found(scatter).sums == {"y": (F, 1)}
+    assert found(scatter).array_reductions == {"y": (F, 1)}
 
 
 def test_a_failure_must_not_be_overtaken() -> None:
@@ -138,7 +138,7 @@ def test_a_failure_must_not_be_overtaken() -> None:
 def test_scratch_is_made_once() -> None:
     alloc = L.Alloc("c", F, (n,))
     body = [alloc, L.Loop("j", L.ZERO, n, L.ONE, [put("c", j)]), put("y", i, value=at("c", i))]
-    assert found(loop(*body)).scratch == {"c": alloc}
+    assert found(loop(*body)).private_buffers == {"c": alloc}
     assert found(loop(L.Alloc("c", F, (i,)), put("c", L.ZERO))) is None
     assert found(loop(L.Alloc("c", F, (L.lit(3),)), put("c", L.ZERO))) == LoopReductions()
 

@@ -32,7 +32,7 @@ def test_as_many_as_last_time():
     assert around.body[0].body[0] == L.Let("i", L.Name("i_1")) and around.body[0].stop == I
 
 
-def test_set_anew_in_a_round():
+def test_set_anew_in_a_iteration():
     (first, _) = kept(loop(L.Let("i", L.ZERO), L.Store("x", (I,), PUT.expr)), L.Return((I,)))
     assert isinstance(first, L.Loop)
     assert first.body == [L.Let("i", L.Name("i_1")), L.Let("i", L.ZERO), PUT]

@@ -51,7 +51,7 @@ def same(*body: L.Stmt, sizes: Iterable[int] = range(7)) -> list[L.Stmt]:
 
 @pytest.mark.parametrize("make", [loop, backwards])
 @pytest.mark.parametrize("shifts", [(1,), (-1,), (1, -1), (2, -3), (0,), (5, 1)])
-def test_every_round_runs_once_and_in_order(make, shifts):
+def test_every_iteration_runs_once_and_in_order(make, shifts):
     total = load(wrapped(shifts[0]))
     for shift in shifts[1:]:
         total = L.Bin("+", total, load(wrapped(shift)), "float64")
@@ -64,7 +64,7 @@ def test_every_round_runs_once_and_in_order(make, shifts):
     assert all(isinstance(s, L.Loop) for s in block) and isinstance(middle, L.Loop)
 
 
-def test_only_ends_that_wrap_have_rounds_of_their_own():
+def test_only_ends_that_wrap_have_iterations_of_their_own():
     put = L.Store("y", (J,), load(wrapped(-1)))
     first, rest = same(loop(put))
     assert rest == loop(L.Store("y", (J,), load(L.sub(J, L.ONE))), start=L.ONE)
@@ -88,7 +88,7 @@ def test_others_stay(stmt):
     assert cut(loop(stmt)) == [loop(stmt)]
 
 
-def test_bounds_that_a_round_changes():
+def test_bounds_that_a_iteration_changes():
     again = loop(L.Store("y", (J,), load(wrapped(1, M))), L.Let("n", L.sub(N, L.ONE)))
     assert cut(again) == [again]
     size = loop(L.Store("y", (J,), load(wrapped(1, M))), L.Let("m", L.add(M, L.ONE)))

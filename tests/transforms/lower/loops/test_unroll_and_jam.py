@@ -62,7 +62,7 @@ def run(body, n, m):
     return [found[name] for name in "xyzs"]
 
 
-def test_four_rounds_at_once():
+def test_four_iterations_at_once():
     assert (
         routine_text(abreast(loop("i", L.Size("y", 0), loop("k", N, loop("j", M, ADDED))))) == """\
     rest = y.shape[0] - y.shape[0] % 4
@@ -78,7 +78,7 @@ def test_four_rounds_at_once():
     )
 
 
-def test_each_round_has_its_own_numbers():
+def test_each_iteration_has_its_own_numbers():
     new = routine_text(abreast(loop("i", N, loop("k", N, *SUMMED))))
     assert new.split("    for i in range(rest")[0].endswith(
         """\
@@ -95,7 +95,7 @@ def test_each_round_has_its_own_numbers():
     )
 
 
-def test_triangles_run_together_as_far_as_all_rounds_go():
+def test_triangles_run_together_as_far_as_all_iterations_go():
     lower = routine_text(abreast(back("i", N, loop("k", M, loop("j", L.add(I, L.ONE), ADDED)))))
     assert [line.strip() for line in lower.splitlines() if "for j" in line] == [
         "for j in range(i - 2):",

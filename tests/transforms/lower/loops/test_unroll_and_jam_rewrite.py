@@ -27,7 +27,7 @@ def jammed(source: str, rounds: int = 2) -> tuple[list[L.Stmt], JammedLoop]:
     common = loop_reductions(loop, frozenset("s"), lambda a, b: a == b, set())
     assert isinstance(common, LoopReductions)
     tile = JammedLoop(loop, common, rounds, DTYPES, Emitter({*"ijknmxyzst"}).new_name)
-    return tile.written(), tile
+    return tile.statements(), tile
 
 
 SUM = """
@@ -69,13 +69,13 @@ def test_scalars_are_renamed_and_loops_fused():
         """
     )
     # Of 4 loads, both of x[k, j] are one.  The innermost loop has depth 2.
-    assert tile.together == [(2, 4, 3)] and max(tile.one_by_one) < 2
+    assert tile.jammed == [(2, 4, 3)] and max(tile.unjammed_depths) < 2
 
 
 def test_accumulations_to_one_element_are_one_store():
     body, tile = jammed(ADD.format("x.shape[0]", "n"))
     assert "x[k, j] = x[k, j] + z[i, k] * y[i, j] + z[i + 1, k] * y[i + 1, j]" in text(body)
-    assert tile.together == [(2, 6, 4)]
+    assert tile.jammed == [(2, 6, 4)]
 
 
 def test_another_dtype_is_rounded_after_each_addition():
@@ -84,7 +84,7 @@ def test_another_dtype_is_rounded_after_each_addition():
     common = loop_reductions(loop, frozenset(), lambda a, b: a == b, set())
     assert isinstance(common, LoopReductions)
     tile = JammedLoop(loop, common, 2, {**DTYPES, "x": "float32"}, Emitter(set()).new_name)
-    assert text(tile.written()).count("x[k, j] +=") == 3
+    assert text(tile.statements()).count("x[k, j] +=") == 3
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_triangles_have_heads_or_tails(inner, ranges):
 @pytest.mark.parametrize("inner", ["i * 2", "rt.to_int(y[i, 0])", "i, i + 2"])
 def test_bounds_that_cannot_be_jammed(inner):
     body, tile = jammed(ADD.format("n", inner))
-    assert tile.together == [] and max(tile.one_by_one) == 2
+    assert tile.jammed == [] and max(tile.unjammed_depths) == 2
     assert text(body).split("for i in range(rest")[0].count("for j in range(") == 2
 
 
@@ -123,9 +123,9 @@ def test_neighbours_of_what_is_stored_stay_apart():
                     z[i, j] += y[k, j] * x[i, k]
         """
     _, tile = jammed(source)
-    assert tile.together == [(2, 6, 5)]  # z[i, j] and z[i + 1, j] do not vary with k
+    assert tile.jammed == [(2, 6, 5)]  # z[i, j] and z[i + 1, j] do not vary with k
     _, beside = jammed(source.replace("y[k, j] * x[i, k]", "y[k, j]").replace("z[i, j]", "z[i, k]"))
-    assert beside.together == []  # z[i, k] and z[i + 1, k] do
+    assert beside.jammed == []  # z[i, k] and z[i + 1, k] do
 
 
 def test_loops_before_and_after_are_not_copied():

@@ -32,13 +32,13 @@ def narrowed(*body, params=()):
     return new
 
 
-def test_a_row_for_each_round():
+def test_a_row_for_each_iteration():
     body = L.Alloc("t", F, (n, m)), loop(loop(put(i, j), var="j", stop=m), load(i, L.ZERO))
     row = L.Alloc("t", F, (m,))
     assert narrowed(*body) == [loop(row, loop(put(j), var="j", stop=m), load(L.ZERO))]
 
 
-def test_a_column_for_each_round():
+def test_a_column_for_each_iteration():
     body = L.Alloc("t", F, (m, n)), loop(loop(put(j, i), var="j", stop=m), load(L.ZERO, i))
     column = L.Alloc("t", F, (m,))
     assert narrowed(*body) == [loop(column, loop(put(j), var="j", stop=m), load(L.ZERO))]
@@ -104,7 +104,7 @@ def test_indices_that_are_elements():
         [L.While([put(i, L.ZERO), L.Break()])],
     ],
 )
-def test_what_other_rounds_or_others_see_stays(body):
+def test_what_other_iterations_or_others_see_stays(body):
     whole = [L.Alloc("t", F, (n, m)), *body]
     assert narrowed(*whole) == whole
 

@@ -67,7 +67,7 @@ def test_the_same_numbers(n, steps):
         np.testing.assert_array_equal(now[name], values)
 
 
-def test_later_rounds_do_not_touch_the_sum():
+def test_later_iterations_do_not_touch_the_sum():
     (new,) = kept(rounds(loop(ADD, READ, CLEAR), GROW))
     branch = new.body[0]
     assert branch.cond == L.compare("==", K, L.ZERO)

@@ -40,7 +40,7 @@ def done(*body, may_alias=lambda a, b: a == b):
     return lines.split(":\n", 1)[1].replace("    return ()\n", "").rstrip()
 
 
-def test_a_copy_is_a_number_of_each_round():
+def test_a_copy_is_a_number_of_each_iteration():
     assert (
         done(ALLOC, FIRST, LAST)
         == """\

@@ -94,7 +94,7 @@ def rows(a, n):
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])
-def test_what_one_round_hands_to_the_next(n):
+def test_what_one_iteration_hands_to_the_next(n):
     a = np.random.default_rng(0).normal(size=(4, 3))
     s2s.check_grads(rows, a, n, wrt=("a",), backend="loops")
     assert s2s.value_and_grad(rows, wrt=("a",), backend="loops")(a, n)[0] == rows(a, n)

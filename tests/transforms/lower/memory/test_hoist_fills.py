@@ -61,7 +61,7 @@ def test_the_same_numbers(n, steps):
     np.testing.assert_array_equal(run(once(*body), n, steps), run(body, n, steps))
 
 
-def test_integers_of_the_round_are_spelt_out():
+def test_integers_of_the_iteration_are_spelt_out():
     size = L.sub(L.Size("x", 0), L.lit(2))
     m = L.Name("m")
     fill = loop(put(L.Load("x", (I,), F), I), stop=m)

@@ -83,7 +83,7 @@ def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
     return L.Loop("j", start, stop, L.ONE, [loop(L.If(HAS, list(chosen)))])
 
 
-def test_in_some_rounds_if_the_element_is_there():
+def test_in_some_iterations_if_the_element_is_there():
     added = L.Store("c", (J,), at("c", SMALLER), add=True)
     assert (
         routine_text(summed(table(added)))
@@ -109,7 +109,7 @@ def test_in_some_rounds_if_the_element_is_there():
     ],
     ids=["beyond", "maybe negative", "maybe the same", "also read", "also written"],
 )
-def test_in_some_rounds_left_alone(body):
+def test_in_some_iterations_left_alone(body):
     assert routine_text(summed(body)) == routine_text([body])
 
 

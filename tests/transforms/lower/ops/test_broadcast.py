@@ -65,7 +65,7 @@ def test_unrelated_sizes_are_compared_at_run_time():
 
 def test_sizes_that_a_call_has_shown_equal():
     facts = Facts({"n": 5, "m": 5})
-    assert facts.agree(Dim.of("n"), Dim.of("m"))
+    assert facts.guard_equal(Dim.of("n"), Dim.of("m"))
     sizes, _, emitted = met(of("a", "n"), of("b", "m"), facts=facts)
     assert emitted == "" and sizes == (L.Size("a", 0),)
 

@@ -115,7 +115,7 @@ def test_left_alone(body):
     assert skipped(body) == routine_text([*body, L.Return(())])
 
 
-def test_numbers_of_an_earlier_round():
+def test_numbers_of_an_earlier_iteration():
     first = [L.Let("u", T), L.Let("t", U)]
     body = program(L.Store("x", (C, I), times(U, at("y", C, I)), add=True), before=first)
     body[0].body[0].body[0] = L.Let("v", CHOICE)

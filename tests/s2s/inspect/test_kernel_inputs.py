@@ -1,4 +1,4 @@
-"""The error for a NaN or inf, and the parameters before the call."""
+"""The parameters of a kernel before the call."""
 
 from __future__ import annotations
 
@@ -8,22 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.errors import S2SError
-from s2s.inspect.nonfinite_error import KernelInputs, NonFiniteError
-
-
-def test_text() -> None:
-    error = NonFiniteError("log(0) is -inf", ["x is 0.0", "in iteration 3"], advice="use log1p")
-    assert str(error) == "log(0) is -inf\n  x is 0.0\n  in iteration 3\nhelp: use log1p"
-    assert isinstance(error, FloatingPointError) and isinstance(error, S2SError)
-    assert error.details == ["x is 0.0", "in iteration 3"]
-    assert str(NonFiniteError("bad", [])) == "bad"
-
-
-def test_long_advice_is_wrapped() -> None:
-    text = str(NonFiniteError("bad", [], advice="word " * 40))
-    lines = text.splitlines()
-    assert len(lines) > 2 and max(map(len, lines)) <= 88 and lines[2].startswith("  word")
+from s2s.inspect.kernel_inputs import KernelInputs
 
 
 def before(params: Any, written: Any = (), random: bool = False) -> KernelInputs:
