@@ -50,7 +50,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import op_text, store_text
 from .inline_temporaries import with_blocks, written_by
-from .page import Branching, Item, Ours, Verbatim, comment, whence
+from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
 from .user_text import UserText
@@ -244,7 +244,7 @@ class _Writer(AsWritten):
 
     def leave(self, header: str) -> None:
         """Leaves a loop under a condition."""
-        self.open(header).body.append(Ours("break", place=whence(self.origin)))
+        self.open(header).body.append(Ours("break", place=source_location(self.origin)))
 
     # ---- statements
 
@@ -397,7 +397,7 @@ class _Writer(AsWritten):
             between = range(end + 1, node.orelse[0].line + 1)
             source = self.user.source
             number = next((n for n in between if source.line(n).lstrip().startswith("else")), None)
-        return whence(o, number)
+        return source_location(o, number)
 
     def loop(self, stmt: For) -> None:
         reads = self.fresh_reads(stmt)
@@ -431,8 +431,8 @@ class _Writer(AsWritten):
             self.inner_loop(made, stmt)
             return
         made = self.open("while True")
-        leave = Branching(f"if not {wrap(cond, NOT)}", place=whence(stmt.origin))
-        leave.body.append(Ours("break", place=whence(stmt.origin)))
+        leave = Branching(f"if not {wrap(cond, NOT)}", place=source_location(stmt.origin))
+        leave.body.append(Ours("break", place=source_location(stmt.origin)))
         made.body += [*test, leave]
         if stmt.body or stmt.until is not None:
             self.inner_loop(made, stmt)

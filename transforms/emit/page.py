@@ -56,7 +56,7 @@ class Branching:
 Item: TypeAlias = Ours | Verbatim | Branching
 
 
-def whence(origin: Origin | None, number: int | None = None) -> Whence | None:
+def source_location(origin: Origin | None, number: int | None = None) -> Whence | None:
     """The place of a line of the statement with that origin; `number` says which of its lines it
     is, if not the one of the expression."""
     if origin is None:
@@ -80,17 +80,17 @@ class Page:
         self.origin: Origin | None = None  # of the statement that is being written
 
     def line(self, text: str) -> None:
-        self.items.append(Ours(text, self.above(), whence(self.origin)))
+        self.items.append(Ours(text, self.above(), source_location(self.origin)))
 
     def verbatim(self, node: cst.BaseStatement) -> None:
         """The present statement as the user wrote it."""
         assert self.origin is not None
-        place = whence(self.origin, self.origin.stmt.line)
+        place = source_location(self.origin, self.origin.stmt.line)
         self.items.append(Verbatim(node, self.above(), place))
 
     def open(self, header: str | Header) -> Branching:
         """A compound statement, whose body is still to be written."""
-        made = Branching(header, self.above(), whence(self.origin))
+        made = Branching(header, self.above(), source_location(self.origin))
         made.may_join = not made.above
         self.items.append(made)
         return made

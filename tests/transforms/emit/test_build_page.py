@@ -7,7 +7,7 @@ import pytest
 
 from s2s.transforms.emit.build_page import Builder
 from s2s.transforms.emit.format_ops import WIDTH
-from s2s.transforms.emit.page import Branching, Item, Ours, Page, Verbatim
+from s2s.transforms.emit.page import Branching, Item, Ours, Verbatim
 from s2s.transforms.frontend.kernel_interface import Whence
 
 
@@ -152,15 +152,3 @@ def test_one_node_may_print_several_times() -> None:
     lines, places = page([Verbatim(node, [], at(2)), Verbatim(node, [], at(2))])
     assert lines[1:] == ["    a = [", "        x,", "    ]"] * 2
     assert list(places.values()) == [2, 3, 4] * 2
-
-
-def test_announced_lines() -> None:
-    """None blank at the start of a block, no two blank in a row."""
-    page = Page(None)
-    page.announce = ["", "# a", "", "", "# b", ""]
-    page.line("x = 1")
-    page.announce = ["", ""]
-    page.line("y = 1")
-    page.line("z = 1")
-    above = [item.above for item in page.items]
-    assert above == [["# a", "", "# b", ""], [""], []]

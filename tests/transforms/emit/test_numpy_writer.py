@@ -263,7 +263,7 @@ def test_other_parameters_are_positional() -> None:
     assert "def reads_a_global(x, k: float, n, SCALE):" in text
 
 
-def test_emitted_code_is_stable_and_round_trips() -> None:
+def test_emitted_code_is_stable_and_prints_as_parsed() -> None:
     for wrt in ((), ("x",)):
         text = text_of(commented, *COMMENTED, wrt=wrt)
         assert text == text_of(commented, *COMMENTED, wrt=wrt)
