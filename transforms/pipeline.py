@@ -15,7 +15,6 @@ from .autodiff.custom_derivative import erase_custom_derivatives
 from .autodiff.reverse import reverse
 from .bufferize.bufferize import bufferize
 from .checkpoint.plan_tape import plan_tape
-from .emit.numpy_writer import write_with_places
 from .frontend.check_subset import checked
 from .frontend.desugar.jumps import show_desugared
 from .frontend.kernel_interface import Build, ObjectGuard, Param, Readable, Written
@@ -144,7 +143,7 @@ def compile_request(request: Request) -> Compiled:
         object_guards=spec.object_guards,
         lowered=lowered.text,
         entry=lowered.entry,
-        write=lambda: write_with_places(bufferize(module)),
+        write=lambda: _written(module),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
@@ -165,6 +164,12 @@ def write(request: Request) -> Written:
     """The readable source of a program that is already compiled, and the places of its lines."""
     spec = _specialise(request)
     *_, (_, module) = _value_form_passes(spec, request)
+    return _written(module)
+
+
+def _written(module: Module) -> Written:
+    from .emit.numpy_writer import write_with_places  # and libcst, which a first call may not need
+
     return write_with_places(bufferize(module))
 
 
@@ -255,6 +260,9 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
     module.main.notes["user_params"] = list(request.args)
+    # of the kernel's parameters: the user's own, not parts of one or reached through an object
+    own = [p.name for p in spec.params if p.path == (("arg", p.name),)]
+    module.main.notes["own_params"] = [] if "title" in module.main.notes else own
     module = simplify(module, facts)
     yield "simplify", module
     module = plan_tape(reuse_powers(module), facts)

@@ -220,6 +220,8 @@ def python_kernel(compiled: Compiled) -> Kernel:
 
     space = run_text(compiled.source, f"<s2s {compiled.name}>", {"np": np, "math": math})
     entry = space[compiled.name]
+    positional = entry.__code__.co_argcount
+    named = entry.__code__.co_varnames[positional : positional + entry.__code__.co_kwonlyargcount]
     casts: list[Callable[[Any], Any] | None] = []
     for param in compiled.params:
         spec = param.spec
@@ -230,9 +232,11 @@ def python_kernel(compiled: Compiled) -> Kernel:
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
         values = [cast(p) if cast else p for cast, p in zip(casts, params)]
+        if seed is not None:
+            values.append(seed)
         try:
             with np.errstate(all="ignore"):
-                return flat(entry(*values, *(() if seed is None else (seed,))))
+                return flat(entry(*values[:positional], **dict(zip(named, values[positional:]))))
         except Exception as error:
             add_source_line(error, space["__name__"], compiled)
             raise

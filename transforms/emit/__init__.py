@@ -3,8 +3,11 @@
 Start with `numpy_writer.py`.  A source statement whose text still has the effect of its IR is
 printed unchanged (`reprint_statements.py`, with the criteria in `user_text.py` and
 `definite_assignment.py`).  All other statements are printed from IR: `format_ops.py` formats
-operations, `inline_temporaries.py` substitutes temporaries into the expressions that read them,
-and `line_printer.py` writes lines, indentation and comments.
+operations, and `inline_temporaries.py` substitutes temporaries into the expressions that read them.
+
+Statements are collected on a page (`page.py`): texts of ours, and libcst nodes of the user's
+(`user_nodes.py`).  `build_page.py` makes one `libcst.Module` of it, and `parameter_list.py` writes
+the signature.
 
 The kernel that is compiled does not come from here but from `lower/`.
 

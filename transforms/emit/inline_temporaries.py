@@ -35,7 +35,7 @@ from ..ir.op_registry import RULES
 from ..ir.precedence import ATOM, TERNARY, Text, wrap
 from ..ir.record import field, record, replace
 from .format_ops import const_text, op_text
-from .line_printer import Page
+from .page import Page
 from .user_text import UserText
 
 _NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like")

@@ -12,6 +12,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import libcst as cst
+
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
 from ..frontend.source import parsed
@@ -45,12 +47,15 @@ from ..ir.quote import file_name
 from ..rules.random_draws import draw_text
 from ..syntax import core
 from ..syntax.traverse import walk as walk_syntax
-from .format_ops import lay_out, op_text, store_text
+from .build_page import Builder
+from .format_ops import op_text, store_text
 from .inline_temporaries import with_blocks, written_by
-from .line_printer import Line, comment
+from .page import Branching, Item, Ours, Verbatim, comment, source_location
+from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
 from .user_text import UserText
 
+BLANKS = (cst.EmptyLine(indent=False),) * 2
 _INLINE_LIMIT = 64
 _AUGMENTED = {
     "add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "matmul": "@=",
@@ -64,9 +69,9 @@ def write(module: Module) -> str:
 
 def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
     """The text, and for the numbers of its lines where they come from."""
-    written = [[*_Writer(f).run(), "", ""] for f in reversed(module.functions.values())]
-    body = [line for lines in written for line in lines][:-2]
-    text = "\n".join(body)
+    builder = Builder()
+    made = [_Writer(f).definition(builder) for f in reversed(module.functions.values())]
+    text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
     lines = ["import numpy as np"]
@@ -76,9 +81,10 @@ def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
         lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
-    lines += ["", "", *body]
-    places = {i: line.place for i, line in enumerate(lines, 1) if isinstance(line, Line)}
-    return "\n".join(lines) + "\n", places
+    imports = cst.parse_module("\n".join(lines) + "\n").body
+    made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
+    page = cst.Module([*imports, *made])
+    return page.code, builder.places(page)
 
 
 def _modules_in(text: str) -> set[str]:
@@ -90,7 +96,7 @@ def _modules_in(text: str) -> set[str]:
 
 
 def write_function(function: Function) -> str:
-    return "\n".join(_Writer(function).run()) + "\n"
+    return cst.Module([_Writer(function).definition(Builder())]).code
 
 
 class _Writer(AsWritten):
@@ -105,16 +111,43 @@ class _Writer(AsWritten):
 
     # ---- the function
 
-    def run(self) -> list[str]:
+    def definition(self, builder: Builder) -> cst.FunctionDef:
         f = self.function
-        seed = f.params[-1].name if f.notes.get("sweeps") and not f.notes.get("callee") else ""
-        params = [f"{p.name}=1.0" if p.name == seed else p.name for p in f.params]
-        signature = lay_out(f"def {f.name}({', '.join(params)}):", 0)
+        docstring = self.docstring()
+        if docstring is not None:
+            self.items.append(docstring)
         self.block(f.body)
         if not self.returned:
             self.mention(None)
             self.write_return()
-        return [*self.heading(), *signature, *self.lines]
+        signature = f"def {f.name}({self.parameters()})"
+        return builder.definition(signature, self.items, self.heading())
+
+    def parameters(self) -> str:
+        """The user's own parameters as they were written, others by name."""
+        f = self.function
+        seed = f.params[-1] if f.notes.get("sweeps") and not f.notes.get("callee") else None
+        nodes = None if self.user is None else self.user.parsed
+        users: dict[str, Parameter] = {}
+        if nodes is not None and nodes.tree is not None and nodes.definition is not None:
+            own = f.notes.get("own_params", ())
+            written = users_parameters(nodes.tree, nodes.definition)
+            users = {name: p for name, p in written.items() if name in own}
+        made = [users.get(p.name, Parameter(p.name)) for p in f.params if p is not seed]
+        if not all(p.name in users for p in made):
+            made = [replace(p, kind="plain") for p in made]
+        if seed is not None:
+            last = made[-1].kind if made else "plain"
+            kind = last if last == "keyword only" else "plain"
+            made.append(Parameter(seed.name, default="1.0", kind=kind))
+        return parameter_list(made)
+
+    def docstring(self) -> Verbatim | None:
+        """The docstring of the user's function, if the emitted one stands for it."""
+        if self.user is None or "title" in self.function.notes:
+            return None
+        found = self.user.parsed.docstring(self.indent)
+        return None if found is None else Verbatim(found[0], place=found[1])
 
     def heading(self) -> list[str]:
         f, source = self.function, self.function.source
@@ -133,7 +166,7 @@ class _Writer(AsWritten):
             out.append(f"# v_bar is the adjoint of v.  L7 = {file} line 7.")
             kept = [name for name in f.notes.get("kept", ()) if self.uses[name]]
             out.append(f"# Saved for the adjoint sweep: {', '.join(kept) or 'nothing'}.")
-        return [line for text in out for line in comment(text)]
+        return [comment(text) for text in out]
 
     def write_return(self) -> None:
         primal = [self.text(r)[0] for r in self.primal]
@@ -146,7 +179,7 @@ class _Writer(AsWritten):
             self.line(f"return {out}, {bar}")
         elif primal:
             self.line(f"return {', '.join(primal)}")
-        elif not self.lines:
+        elif not self.items:
             self.line("return None")
 
     # ---- blocks
@@ -186,26 +219,32 @@ class _Writer(AsWritten):
         self.line(f"{targets} = {sources}")
         return len(pairs)
 
-    def inner(self, block: Block, until: Operand | None = None, loop: Any = None) -> None:
-        """A nested block; single-use temporaries of the outer one stay outside."""
+    def inner(
+        self, items: list[Item], block: Block, until: Operand | None = None, loop: Any = None
+    ) -> None:
+        """Writes a nested block; single-use temporaries of the outer one stay outside."""
         self.around.append(loop)
         self.indent += 4
-        size = len(self.lines)
+        around, self.items = self.items, items
         announce, self.announce = self.announce, []
         told = self.told
         outer = self.pending
         self.pending = {n: p for n, p in outer.items() if p.repeatable}
         self.block(block)
         if until is not None:
-            self.line(f"if {wrap(self.text(until), TERNARY)}:")
-            self.lines.append(Line.of(" " * self.indent + "    break", self.origin))
-        if len(self.lines) == size:
+            self.leave(f"if {wrap(self.text(until), TERNARY)}")
+        if not items:
             self.line("pass")
         self.pending = {n: p for n, p in outer.items() if self.left[n] > 0}
         self.told = told
         self.announce = announce
+        self.items = around
         self.indent -= 4
         self.around.pop()
+
+    def leave(self, header: str) -> None:
+        """Leaves a loop under a condition."""
+        self.open(header).body.append(Ours("break", place=source_location(self.origin)))
 
     # ---- statements
 
@@ -328,42 +367,28 @@ class _Writer(AsWritten):
         reads = self.fresh_reads(stmt)
         cond = self.text(stmt.cond)
         header = self.header_as_written(stmt, reads)
-        if header and not stmt.then:
-            header = ""
+        if not stmt.then:
+            header = None
         if not stmt.then:
             test = f"not {wrap(cond, NOT)}"
         else:
             test = wrap(cond, TERNARY)
         self.flush([stmt])
-        self.line((header.replace("elif ", "if ", 1) if header else f"if {test}") + ":")
-        self.inner(stmt.then or stmt.orelse)
+        made = self.open(header or f"if {test}")
+        self.inner(made.body, stmt.then or stmt.orelse)
         if not stmt.then or not stmt.orelse:
             return
-        start = len(self.lines)
-        self.inner(stmt.orelse)
-        self.join_else(start, stmt)
+        self.inner(made.orelse, stmt.orelse)
+        made.else_place = self.else_place(stmt)
+        if isinstance(header, cst.If):
+            first = made.orelse[0]
+            if isinstance(header.orelse, cst.Else):
+                made.user_else = header.orelse
+            elif isinstance(first, Branching) and first.header is header.orelse:
+                first.may_join = True  # what is above the user's `elif` stays there
 
-    def join_else(self, start: int, stmt: If) -> None:
-        """`else:` before the lines from `start` on, or `elif` if they are one `if`."""
-        pad = " " * self.indent
-        nested = self.lines[start:]
-        deeper = pad + "    "
-        body = [n for n in nested if n.strip()]
-        heads = [n[len(deeper) :] for n in body if not n[len(deeper) :].startswith(" ")]
-        single = heads[0].startswith("if ") and all(
-            h.startswith(("elif ", "else:")) for h in heads[1:]
-        )
-        if single and not any(h.startswith(("#", ")", "]")) for h in heads):
-            texts = [n[4:] for n in nested]
-            texts[0] = f"{pad}el{texts[0].lstrip()}"
-            self.lines[start:] = [
-                n.moved(t) if isinstance(n, Line) else t for n, t in zip(nested, texts)
-            ]
-        else:
-            self.lines.insert(start, self.else_line(f"{pad}else:", stmt))
-
-    def else_line(self, text: str, stmt: If) -> str:
-        """The line of the user's `else`, if there is one."""
+    def else_place(self, stmt: If) -> Whence | None:
+        """The place of the user's `else`, if there is one."""
         o = stmt.origin
         node = None if self.user is None or o is None else self.user.node(o.stmt)
         number = None
@@ -372,48 +397,45 @@ class _Writer(AsWritten):
             between = range(end + 1, node.orelse[0].line + 1)
             source = self.user.source
             number = next((n for n in between if source.line(n).lstrip().startswith("else")), None)
-        return Line.of(text, o, number)
+        return source_location(o, number)
 
     def loop(self, stmt: For) -> None:
         reads = self.fresh_reads(stmt)
         bounds = [self.text(o) for o in (stmt.start, stmt.stop, stmt.step)]
         count = None if stmt.count is None else self.text(stmt.count)
-        header = "" if stmt.reverse or count else self.header_as_written(stmt, reads)
-        if not header:
-            header = f"for {stmt.index.name} in {_range(stmt, bounds, count)}"
+        header = None if stmt.reverse or count else self.header_as_written(stmt, reads)
         self.flush([stmt])
-        self.line(f"{header}:")
-        self.inner_loop(stmt)
+        made = self.open(header or f"for {stmt.index.name} in {_range(stmt, bounds, count)}")
+        self.inner_loop(made, stmt)
 
-    def inner_loop(self, stmt: For | While) -> None:
-        self.inner(stmt.body, stmt.until, self.key(stmt.origin))
+    def inner_loop(self, made: Branching, stmt: For | While) -> None:
+        self.inner(made.body, stmt.body, stmt.until, self.key(stmt.origin))
 
     def repeat(self, stmt: While) -> None:
         self.flush([stmt])
         outer = self.pending
         self.pending = {n: p for n, p in outer.items() if p.repeatable}
-        lines, self.lines = self.lines, []
+        around, self.items = self.items, []
         announce, self.announce = self.announce, []
         reads = self.fresh_reads(stmt)
         self.indent += 4
         self.block(stmt.test)
         cond = self.text(stmt.cond)
         self.indent -= 4
-        test, self.lines = self.lines, lines
+        test, self.items = self.items, around
         self.announce = announce
         header = self.header_as_written(stmt, reads)
         self.pending = {n: p for n, p in outer.items() if self.left[n] > 0}
         if not test:
-            self.line(f"{header or 'while ' + wrap(cond, TERNARY)}:")
-            self.inner_loop(stmt)
+            made = self.open(header or f"while {wrap(cond, TERNARY)}")
+            self.inner_loop(made, stmt)
             return
-        self.line("while True:")
-        self.lines += test
-        pad = " " * (self.indent + 4)
-        ending = [f"{pad}if not {wrap(cond, NOT)}:", f"{pad}    break"]
-        self.lines += [Line.of(t, stmt.origin) for t in ending]
+        made = self.open("while True")
+        leave = Branching(f"if not {wrap(cond, NOT)}", place=source_location(stmt.origin))
+        leave.body.append(Ours("break", place=source_location(stmt.origin)))
+        made.body += [*test, leave]
         if stmt.body or stmt.until is not None:
-            self.inner_loop(stmt)
+            self.inner_loop(made, stmt)
 
 
 def _prepared(block: Block, user: UserText | None) -> Block:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import libcst as cst
+
 from ..bufferize.coalesce import primal_results
 from ..ir.nodes import (
     Assign,
@@ -25,6 +27,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .definite_assignment import leaves_unbound
 from .format_ops import WIDTH
 from .inline_temporaries import Reads, Temporaries, place_of
+from .user_nodes import Header, header_text
 from .user_text import Names, Unit, UserText, names_in, says_the_same
 
 # Functions that give an array of rank 0 for numbers, where the IR has a number: `t *= 2.0` would
@@ -123,11 +126,14 @@ class AsWritten(Temporaries):
             return False
         if leaves_unbound(node, run, self.user, escaping):
             return False
+        text = self.user.statement(node)
+        if text is None:
+            return False
         self.mention(run[0].origin)
         for s in starts:
             self.stmt(s, block)
         self.settle(run, unit, again)
-        self.verbatim(self.user.lines(node))
+        self.verbatim(text)
         for s in extras:
             self.stmt(s, block)
         return True
@@ -189,16 +195,18 @@ class AsWritten(Temporaries):
         names = names_in([node.value])
         if not self.same(run, names, unit, escaping - {out.name}):
             return False
+        line: Any = self.user.statement(node)
+        if line is None:
+            return False
         self.mention(last.origin)
         self.settle(run, unit, [])
-        lines = self.user.lines(node)
-        sweeps = self.function.notes.get("sweeps")
-        if sweeps:
-            rest = lines[0][len("return") :].lstrip()
-            lines[0] = f"{out.name} = {rest}"
+        value = line.body[0].value
+        if self.function.notes.get("sweeps"):
+            target = cst.AssignTarget(cst.Name(out.name))
+            line = line.with_changes(body=[cst.Assign([target], value)])
         else:
             self.returned = True
-        self.verbatim(lines)
+        self.verbatim(line)
         return True
 
     def is_extra(self, stmt: Stmt) -> bool:
@@ -216,37 +224,40 @@ class AsWritten(Temporaries):
             return False
         return node.line <= o.stmt.line <= node.end_line
 
-    def header_as_written(self, stmt: If | For | While, reads: Reads) -> str:
-        """The user's `if`, `for` or `while` line without its colon, if it still holds."""
+    def header_as_written(self, stmt: If | For | While, reads: Reads) -> Header | None:
+        """The user's `if`, `for` or `while`, if its header still holds."""
         o = stmt.origin
         if self.user is None or o is None or not o.as_written or o.stmt in self.drawing:
-            return ""
+            return None
         node = self.user.node(o.stmt)
         unit = Unit(reads=set(reads.users))
         if isinstance(stmt, For) and isinstance(node, core.For) and not node.orelse:
             if not isinstance(node.target, core.Name) or stmt.index.user != node.target.id:
-                return ""
+                return None
             call = node.over
             if not (isinstance(call, core.Call) and isinstance(call.function, core.Name)):
-                return ""
+                return None
             if call.function.id != "range" or stmt.index.name != node.target.id:
-                return ""
+                return None
             names = names_in([node.over])
         elif isinstance(stmt, If) and isinstance(node, core.If):
             names = names_in([node.test])
         elif isinstance(stmt, While) and isinstance(node, core.While) and not node.orelse:
             names = names_in([node.test])
         else:
-            return ""
+            return None
         aliases = self.function.notes.get("aliases", frozenset())
         if (
             names.stores
             or aliases & names.loads
             or not says_the_same(names, unit, self.user, self.variables, set())
         ):
-            return ""
-        text = self.user.header(node)
-        return text if self.indent + len(text) < WIDTH else ""
+            return None
+        found = self.user.compound(node)
+        if found is None:
+            return None
+        fits = all(self.indent + len(line) <= WIDTH for line in header_text(found).split("\n"))
+        return found if fits else None
 
 
 def _done(stmt: Stmt) -> tuple[Any, ...]:

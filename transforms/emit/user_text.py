@@ -11,14 +11,20 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ..bufferize.alias_analysis import is_reference
 from ..frontend.source import Source
+from ..ir.lazy import lazy_property
 from ..ir.nodes import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from ..ir.record import field, record
 from ..syntax import core
 from ..syntax.names import imported_as, with_context
 from ..syntax.traverse import walk as walk_syntax
+from .user_nodes import Header, UserNodes
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 MODULES = ("np", "math")
 _CONTAINERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill")
@@ -106,30 +112,32 @@ class UserText:
     def node(self, stmt: Span) -> core.Stmt | None:
         return self.nodes.get((stmt.line, stmt.col)) if stmt.file == self.source.file else None
 
-    def lines(self, node: core.Node) -> list[str]:
-        """The text of a node, its later lines indented relative to its first."""
-        span = self.source.span(node)
-        first, *rest = self.source.text(span).split("\n")
-        pad = len(self.source.line(span.line)) - len(self.source.line(span.line).lstrip())
-        out = [first, *(line[pad:] if not line[:pad].strip() else line for line in rest)]
-        trailing = self.source.trailing_comment(span.end_line)
-        if trailing:
-            out[-1] += f"  {trailing}"
-        return out
+    @lazy_property
+    def parsed(self) -> UserNodes:
+        return UserNodes(self.source)
+
+    def statement(self, node: core.Stmt) -> cst.BaseStatement | None:
+        """The user's statement as libcst's node; None in a lambda."""
+        return self.parsed.statement(node.at[:2])
+
+    def compound(self, node: core.Stmt) -> Header | None:
+        """The user's `if`, `for` or `while` as libcst's node."""
+        return self.parsed.compound(node.at[:2])
+
+    def above(self, stmt: Span) -> list[str]:
+        """The comments above a statement, "" for blank lines."""
+        return self.parsed.above((stmt.line, stmt.col)) if stmt.file == self.source.file else []
 
     def header(self, node: core.Stmt) -> str:
         """`for i in range(n)`, on one line."""
-        if isinstance(node, (core.For, core.While, core.If)):
-            start = self.source.span(node)
-            last = node.over if isinstance(node, core.For) else node.test
-            end = self.source.span(last)
-            before = Span(start.file, start.line, start.col, end.line, end.col)
-            # Parentheses around the expression belong to neither.
-            keyword = self.source.text(before).rstrip("( \t\n\\")
-            text = f"{keyword} {self.source.text(end)}"
-        else:
-            text = self.source.text(self.source.span(node))
-        return " ".join(part.strip() for part in text.split("\n"))
+        span = self.source.span(node)
+        if not isinstance(node, (core.For, core.While, core.If)):
+            return self.source.without_comments(span)
+        end = self.source.span(node.over if isinstance(node, core.For) else node.test)
+        before = Span(span.file, span.line, span.col, end.line, end.col)
+        # Parentheses around the expression belong to neither.
+        keyword = self.source.without_comments(before).rstrip("( \\")
+        return f"{keyword} {self.source.without_comments(end)}"
 
 
 @record

@@ -58,6 +58,7 @@ class Translator:
     def __init__(
         self, module: cst.Module, first: int = 1, mangle: Callable[[str], str] | None = None
     ) -> None:
+        self.module = module
         self.recorder = Recorder(module)
         self.offset = first - 1
         self.mangle = mangle

@@ -14,7 +14,7 @@ import itertools
 import re
 import types
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import SourceError, UnsupportedError
@@ -63,18 +63,21 @@ class Source:
             [self.line(span.line)[span.col :], *middle, self.line(span.end_line)[: span.end_col]]
         )
 
-    def comments_above(self, line: int) -> list[str]:
-        """The whole-line comments directly above a statement."""
-        found: list[str] = []
-        line -= 1
-        while line in self.comments and not self.line(line)[: self.comments[line][0]].strip():
-            found.append(self.comments[line][1])
-            line -= 1
-        return found[::-1]
+    def without_comments(self, span: Span) -> str:
+        """The text of a span on one line."""
+        parts = self.text(span).split("\n")
+        for k in range(len(parts)):
+            column, comment = self.comments.get(span.line + k, (0, ""))
+            if comment and k < len(parts) - 1:  # none follows within the last line of a span
+                parts[k] = parts[k][: column - (span.col if k == 0 else 0)]
+        return " ".join(filter(None, (part.strip() for part in parts)))
 
-    def trailing_comment(self, line: int) -> str:
-        column, text = self.comments.get(line, (0, ""))
-        return text if text and self.line(line)[:column].strip() else ""
+    def tree(self) -> Translator | None:
+        """The statement that the function is, parsed again for printing; None for a lambda."""
+        if self.node.is_lambda:
+            return None
+        # The whole file if the last line ends in a backslash.
+        return _first_parsed(self.lines, [(self.first, self.last), (1, len(self.lines))], None)
 
 
 def read(function: Any) -> Source:
@@ -273,14 +276,22 @@ def _parsed(now: types.CodeType, file: str, lines: list[str]) -> Source | None:
 
 def parse_around(code: types.CodeType, file: str, lines: list[str], line: int) -> Translator | None:
     """The statement around a line of the function with a code (or of a module), parsed."""
+    own = not code.co_name.startswith("<")
+    tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
+    # The whole file, for statements that `tries` does not delimit.
+    everywhere = itertools.chain(tries, [(1, len(lines))])
+    return _first_parsed(lines, everywhere, lambda: mangler(code, file, lines))
+
+
+def _first_parsed(
+    lines: list[str], tries: Iterable[tuple[int, int]], mangle: Callable[[], Any] | None
+) -> Translator | None:
+    """The first of some ranges of lines that can be parsed."""
     import libcst as cst
 
     from .cst_to_core import Translator
 
-    own = not code.co_name.startswith("<")
-    tries = _definition_lines(lines, code.co_firstlineno) if own else _enclosing_lines(lines, line)
-    # The whole file, for statements that `tries` does not delimit.
-    for first, last in itertools.chain(tries, [(1, len(lines))]):
+    for first, last in tries:
         # Indentation counts from the last form feed, which libcst accepts between lines only.
         text = _FORM_FEED.sub("", "".join(lines[first - 1 : last]))
         indented = text[:1] in " \t\f"
@@ -288,7 +299,7 @@ def parse_around(code: types.CodeType, file: str, lines: list[str], line: int) -
             module = cst.parse_module(f"if 1:\n{text}" if indented else text)
         except cst.ParserSyntaxError:
             continue
-        return Translator(module, first - indented, mangler(code, file, lines))
+        return Translator(module, first - indented, mangle and mangle())
     return None
 
 

@@ -81,6 +81,19 @@ def test_primal_and_python(rng: np.random.Generator) -> None:
     assert g.primal(w, x) == pytest.approx(loss(w, x))
 
 
+def test_parameters_that_have_to_be_named(rng: np.random.Generator) -> None:
+    """The emitted function has the user's `/` and `*`."""
+
+    def f(x, /, k=2.0, *, n, y=3.0):  # type: ignore[no-untyped-def]
+        return np.sum(x**n) * k - y * k
+
+    x = rng.normal(size=4)
+    value, x_bar = s2s.value_and_grad(f, backend="python")(x, 1.5, n=2, y=0.5)
+    assert value == pytest.approx(f(x, 1.5, n=2, y=0.5))
+    assert np.allclose(x_bar, 2 * x * 1.5)
+    assert s2s.function(f, backend="python")(x, n=2) == pytest.approx(f(x, n=2))
+
+
 def test_check_grads(rng: np.random.Generator) -> None:
     s2s.check_grads(loss, rng.normal(size=(3, 2)), rng.normal(size=(4, 3)))
 

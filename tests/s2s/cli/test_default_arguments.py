@@ -18,7 +18,7 @@ def test_arguments_from_a_function(run, model):
     assert "def loss_vjp(" in shown.out
     assert shown.out == run("show", f"{model}:loss", "--example", f"{model}:make_args").out
     assert (
-        "def plain_vjp(x, k, out_bar"
+        "def plain_vjp(x, k=2.0, out_bar"
         in run("show", f"{model}:plain", "--example", "make_named").out
     )
 

@@ -94,7 +94,7 @@ def test_diffs(run, model):
     common = ("show", f"{model}:plain", "--args", "float64[3]", "--diff")
     assert "--- specialise\n+++ reverse\n" in run(*common, "--after", "reverse").out
     own = run(*common).out
-    assert "-def plain(x, k=2.0):" in own and "+def plain_vjp(x, k, out_bar=1.0):" in own
+    assert "-def plain(x, k=2.0):" in own and "+def plain_vjp(x, k=2.0, out_bar=1.0):" in own
     assert "+from s2s import kernels as rt" in run(*common, "--level", "lowered").out
 
 

@@ -5,12 +5,14 @@ Each case runs, too: `check` compares the text with the meaning of the IR it was
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import libcst as cst
 import numpy as np
 import pytest
 from scipy import special
@@ -131,6 +133,141 @@ def model_vjp(W, b, x, y, out_bar=1.0):
     return out, (W_bar, b_bar)
 """
     )
+
+
+# fmt: off
+def commented(x, k: float = 2.0, *, n: "int" = 3, y: Any = np.pi):  # noqa: UP037
+    """The docstring.
+
+    Its second paragraph.
+    """
+    # start
+    t = 0.0
+
+    # of the loop
+    for i in range(  # of range
+        n
+    ):  # behind the header
+        t = t * k + x[i]
+
+        # of the branch
+        if (t > 3.0  # in brackets
+                and k > 0.0):  # behind if
+            t = t / (1.0 +  # in the sum
+                     t)
+            # end of if
+        # before elif
+        elif t < -9.0:
+            t = -t
+        # before else
+        else:  # behind else
+            t = np.sin(t)
+        # end of the loop
+
+    # the result
+    return t * (
+        y  # by y
+    )
+# fmt: on
+
+
+def text_of(f: Callable[..., Any], *args: Any, wrt: tuple[str, ...] = ()) -> str:
+    """The readable text of a function of any kinds of parameters, or of its gradient."""
+    specs = dict(zip(inspect.signature(f).parameters, map(describe, args), strict=True))
+    values = dict(zip(specs, args))
+    request = Request(f, specs, values, "vjp" if wrt else "primal", wrt)
+    module = list(_value_form_passes(_specialise(request), request))[-1][1]
+    return write(bufferize(module))
+
+
+COMMENTED = (X, 2.0, 3, 1.5)
+
+
+def test_comments_and_blank_lines_stay_where_statements_are_added() -> None:
+    text = text_of(commented, *COMMENTED, wrt=("x", "k"))
+    lines = text.split("\n")
+    header = 'def commented_vjp(x, k: float = 2.0, *, n: "int" = 3, y=np.pi, out_bar=1.0):'
+    inside = lines[lines.index(header) + 1 : lines.index("    # ---- adjoint sweep ----")]
+    own = [line.replace("return ", "out = ") for line in user_lines(commented)]
+    # All the user's lines in their order, and among them what is saved.
+    kept = iter(inside)
+    assert [line for line in own if line not in kept] == []
+    assert any("_L" in line for line in inside if line not in own)
+    # No block begins with a blank line.
+    assert not any(a.endswith(":") and not b for a, b in zip(inside, inside[1:]))
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    x, k, n, y = COMMENTED
+    value, (_, k_bar) = namespace["commented_vjp"](x, k, n=n, y=y)
+    high, low = (commented(x, k + h, n=n, y=y) for h in (1e-6, -1e-6))
+    assert np.allclose(value, commented(x, k, n=n, y=y))
+    assert np.allclose(k_bar, (high - low) / 2e-6, rtol=1e-6)
+
+
+def user_lines(f: Callable[..., Any]) -> list[str]:
+    """The lines of a function's body."""
+    return inspect.getsource(f).rstrip().removesuffix("# fmt: on").rstrip().split("\n")[1:]
+
+
+def test_the_whole_function_as_it_was_written() -> None:
+    lines, own = text_of(commented, *COMMENTED).rstrip().split("\n"), user_lines(commented)
+    assert lines[-len(own) :] == own
+
+
+def prints(x, n):
+    s = x[0]
+    for i in range(n):
+        if x[i] > 0.5:
+            print("""first
+  second
+            third""")
+            s = s * x[i]
+    return s
+
+
+def test_a_string_of_several_lines_keeps_its_text(capsys: pytest.CaptureFixture[str]) -> None:
+    want = "first\n  second\n            third\n"
+    for wrt in ((), ("x",)):
+        namespace: dict[str, Any] = {}
+        text = written(prints, X, 4, wrt=wrt)
+        capsys.readouterr()
+        exec(text, namespace)
+        namespace["prints_vjp" if wrt else "prints"](X, 4)
+        assert capsys.readouterr().out == want
+
+
+def starred(x, /, y, k=2.0):
+    return np.sum(x * y) * k
+
+
+def test_the_parameter_list_is_the_users() -> None:
+    assert "def starred(x, /, y, k=2.0):" in text_of(starred, X, X, 3.0)
+    text = text_of(starred, X, X, 3.0, wrt=("x",))
+    assert "def starred_vjp(x, /, y, k=2.0, out_bar=1.0):" in text
+
+
+def takes_a_pair(p, k: float = 2.0, *, n: int = 3):
+    return p[0] * k + p[1] * n
+
+
+def reads_a_global(x, /, k: float = 2.0, *, n=3):
+    return x * k * n * SCALE
+
+
+def test_other_parameters_are_positional() -> None:
+    """Parts of a container and what was reached by a name: they have no default, and none stands
+    before them."""
+    text = text_of(takes_a_pair, (1.0, 2.0), 2.0, 3)
+    assert "def takes_a_pair(p_0, p_1, k: float = 2.0, n: int = 3):" in text
+    text = text_of(reads_a_global, 1.0, 2.0, 3)
+    assert "def reads_a_global(x, k: float, n, SCALE):" in text
+
+
+def test_emitted_code_is_stable_and_prints_as_parsed() -> None:
+    for wrt in ((), ("x",)):
+        text = text_of(commented, *COMMENTED, wrt=wrt)
+        assert text == text_of(commented, *COMMENTED, wrt=wrt)
+        assert cst.parse_module(text).code == text
 
 
 def breaks(x, n):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import libcst as cst
 import pytest
 
 from s2s.errors import SourceError, UnsupportedError
@@ -36,18 +37,67 @@ chosen = [lambda x: (x  # in a fragment
                      + 1)]  # fmt: skip
 
 
+def texts(source: Source) -> dict[int, str]:
+    """The comments by line, counted from the first."""
+    return {line - source.node.line: text for line, (_, text) in source.comments.items()}
+
+
 def test_comments_by_line():
     source = read(Holder.commented)
-    first = source.node.line
-    assert sorted(source.comments) == [first + 1, first + 2, first + 5]
-    assert source.comments_above(first + 2) == ["# above"]
-    assert source.trailing_comment(first + 2) == "# behind"
-    assert source.trailing_comment(first + 5) == "# last"
+    assert texts(source) == {1: "# above", 2: "# behind", 5: "# last"}
+    for line, (column, text) in source.comments.items():
+        assert source.line(line)[column:] == text
 
 
 def test_comments_of_a_fragment():
     source = read(chosen[0])
-    assert source.trailing_comment(source.node.line) == "# in a fragment"
+    assert texts(source) == {0: "# in a fragment", 1: "# fmt: skip"}
+    assert source.without_comments(source.span(source.node.body[0])) == "x + 1"
+    assert source.without_comments(source.span(source.node)) == "lambda x: (x + 1)"
+
+
+def test_a_text_without_comments_on_one_line():
+    def several(x):
+        y = [  # brackets
+            x,
+            # a line of its own
+            "# no comment",
+        ]  # behind
+        return y
+
+    source = read(several)
+    span = source.span(source.node.body[0])
+    assert source.without_comments(span) == 'y = [ x, "# no comment", ]'
+
+
+# fmt: off
+@(lambda f: f)
+@(
+    lambda f: f
+)
+def decorated(x):
+    return x  # behind
+# fmt: on
+
+
+def test_the_tree_is_parsed_again():
+    for function in (Holder.commented, decorated):
+        source = read(function)
+        tree = source.tree()
+        assert tree is not None and tree is not source.tree()
+        found = [n for n in tree.recorder.found[cst.FunctionDef] if tree.at(n) == source.node.at]
+        assert [n.name.value for n in found] == [function.__name__]
+        lines = source.lines[source.first - 1 : source.last]
+        assert tree.module.code.endswith("".join(lines))
+
+
+def test_no_tree_of_a_lambda_nor_of_what_cannot_be_parsed():
+    assert read(chosen[0]).tree() is None
+    lines = ["def f(x):\n", "    return x \\\n", "\n"]
+    node = read(decorated).node
+    tree = Source("f.py", lines, node, 1, 2).tree()
+    assert tree is not None and tree.module.code == "".join(lines)  # the whole file
+    assert Source("f.py", ["def f(x):\n", "    return (\n"], node, 1, 2).tree() is None
 
 
 # ---- functions of files
