@@ -208,9 +208,6 @@ REFUSED = [
      "finally:\n    for m in n: del o; p: int; p; q += 1; (r := s)\n    def t(u): v = 1\n"
      "    class w: x = 1\n    lambda y: (z := y)",
      "`try` is not supported", {*"adehilmopqrtw"}),
-    ("match a:\n    case [b, *c] | {'d': b, **c} if (e := a): f = 1\n"
-     "    case G(h, i=j) as k: pass\n"
-     "    case _: pass", "`match` is not supported", {*"bcefhjk"}),
     ("class a(b):\n    c = 1", "a class inside the function is not supported", {"a"}),
     ("async def a(): b = 1", "`async` functions are not supported", {"a"}),
     ("x = {(a := 1)}", "sets are not supported", {"a"}),
