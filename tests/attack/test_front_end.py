@@ -116,17 +116,6 @@ def test_as_in_python(name: str) -> None:
 
 # `global` and `nonlocal` hold for the whole function, wherever they stand.
 REFUSED = {
-    "nonlocal_in_a_dead_branch": """
-def f(x):
-    k = 2.0
-    def h():
-        if x is None:
-            nonlocal k
-        k = 3.0
-        return 1.0
-    y = x * h()
-    return y * k
-""",
     "global_in_a_dead_branch": """
 G = 2.0
 def f(x):
@@ -171,6 +160,22 @@ def test_refused(name: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         function(1.5)
     assert caught.value.source_line is not None
+
+
+def test_a_nonlocal_in_a_dead_branch() -> None:
+    """It holds for the whole function, wherever it stands."""
+    text = """
+def f(x):
+    k = 2.0
+    def h():
+        if x is None:
+            nonlocal k
+        k = 3.0
+        return 1.0
+    y = x * h()
+    return y * k
+"""
+    assert judge_source(text, (1.5,)).kind == "right"
 
 
 def test_a_global_that_is_only_read() -> None:

@@ -111,7 +111,7 @@ def test_what_is_refused(body: str, expected: str) -> None:
 def test_what_is_refused_has_place_and_advice() -> None:
     func = check_subset(function("with GradientTape() as t:\n  y = 1\n  return x"))
     (refused,) = [n for n in walk(func) if isinstance(n, c.Refused)]
-    assert refused.at == (4, 4, 4, 12) and refused.advice == "return after it"
+    assert refused.at == (4, 6, 4, 14) and refused.advice == "return after it"
 
 
 def test_kinds_of_with() -> None:
