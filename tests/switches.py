@@ -67,7 +67,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
         lambda body, given, params, may_alias, emitter: None,
     ),
     "shortened_sweeps": (
-        "lower.sparsity.skip_zero_updates.shortened_sweeps",
+        "lower.sparsity.skip_zero_updates.find_shortened_sweeps",
         lambda body, numbers, may_alias: [],
     ),
     "save_argminmax": (

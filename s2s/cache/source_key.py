@@ -68,7 +68,7 @@ def source_key(*folders: str) -> str:
 
 def _python_files(folder: str, name: str) -> Iterator[tuple[str, str, os.stat_result]]:
     """The name, path and status of each Python file below a folder."""
-    name = f"{name}/{os.path.basename(folder)}"
+    name += "/" + os.path.basename(folder)
     with os.scandir(folder) as found:
         for entry in found:
             if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":

@@ -51,6 +51,10 @@ def cache_usage(folder: Path) -> dict[str, CacheUsage]:
     return _counted((_kind(path), path) for path in _files(folder))
 
 
+# By kind of entry: what stands in the names of its files.
+_KINDS = {"specialisations": "specialisation_", "parsed functions": "parsed_", "machine code": ""}
+
+
 def clear(folder: Path) -> dict[str, CacheUsage]:
     """Remove the files that s2s wrote, and nothing else.  Returns their counts and sizes."""
 
@@ -65,7 +69,7 @@ def clear(folder: Path) -> dict[str, CacheUsage]:
 
 
 def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, CacheUsage]:
-    found = {kind: CacheUsage() for kind in ("specialisations", "machine code", "other")}
+    found = {kind: CacheUsage() for kind in (*_KINDS, "other")}
     for kind, path in files:
         try:
             found[kind].size += path.lstat().st_size
@@ -78,7 +82,7 @@ def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, CacheUsage]:
 def _kind(path: Path) -> str:
     if not store.is_ours(path):
         return "other"
-    return "specialisations" if "specialisation_" in path.name else "machine code"
+    return next((kind for kind, name in _KINDS.items() if name in path.name), "machine code")
 
 
 def _files(folder: Path) -> list[Path]:

@@ -311,7 +311,7 @@ def test_files_that_cannot_grow(tmp_path):
     for size in sample([0, 2000], 1):
         home = tmp_path / str(size)
         made, folder, said = child(tmp_path, before.format(size), S2S_CACHE_DIR=str(home))
-        assert made == ALL and folder == home and "cannot keep what it compiled" in said
+        assert made == ALL and folder == home and "cannot cache compiled code" in said
         for path in home.iterdir():  # nothing half written
             assert path.name == store.MARKER or store.read_entry(path) is not None
 
@@ -391,7 +391,7 @@ def write():
     rng = random.Random(os.getpid())
     while True:
         key = rng.choice(keys)
-        store.keep(home / key, value(key, rng.choice([0, 10, 5000, 70_000, 3_000_000])))
+        store.write_entry(home / key, value(key, rng.choice([0, 10, 5000, 70_000, 3_000_000])))
 
 damaged = {"used": 0, "unfinished": 0, "whole": 0}
 for _ in range(rounds):
@@ -411,10 +411,10 @@ for _ in range(rounds):
         assert store.is_ours(path), path
         if path.name.startswith(".new-"):
             damaged["unfinished"] += 1
-            assert store.fetch(path) is None
+            assert store.read_entry(path) is None
             path.unlink()
             continue
-        found = store.fetch(path)
+        found = store.read_entry(path)
         # Nothing that has its name is damaged; whatever it is, nothing wrong is ever used.
         assert found is not None and found == value(path.name, found[1]), path
         damaged["whole"] += 1

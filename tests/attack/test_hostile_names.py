@@ -577,7 +577,7 @@ QUOTES = {
 FIXED = {
     "c": {"upper", "short", "status", "kind", "extent", "pairs", "slot.offset",
           "', '.join(map(str, item.axes))", "unique(f'{upper}_AT_{identifier(slot.name)}')"},
-    "python": {"name", "file", "source.node.lineno", "what", "', '.join(kept) or 'nothing'",
+    "python": {"name", "file", "source.node.line", "what", "', '.join(kept) or 'nothing'",
                "origin.stmt.line", "self.user.header(node)", "number", "' > '.join(origin.frame)",
                "text", "fits"},
 }  # fmt: skip

@@ -492,9 +492,7 @@ def test_large_programs(name: str) -> None:
 def test_programs_that_are_nested_too_deeply_are_refused_with_a_line(name: str) -> None:
     function = load(f"def f(x):\n{TOO_LARGE[name]}\n")["f"]
     for transform in (s2s.function, s2s.grad):
-        with pytest.raises(
-            s2s.UnsupportedError, match="nested too deeply|inside each other"
-        ) as info:
+        with pytest.raises(s2s.UnsupportedError, match="too deeply|inside each other") as info:
             transform(function, backend="loops")(1.5)
         assert info.value.line
 

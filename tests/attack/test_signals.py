@@ -176,15 +176,15 @@ INTERRUPTED = """
             interrupt()
 
     if where == "llvm":
-        run = llvm_passes.machine().emit_object.__func__
+        run = llvm_passes.target_machine().emit_object.__func__
         started = threading.Event()
 
-        class Slow(type(llvm_passes.machine())):
+        class Slow(type(llvm_passes.target_machine())):
             def emit_object(self, module):
                 started.set()
                 return run(self, module)
 
-        llvm_passes.machine().__class__ = Slow
+        llvm_passes.target_machine().__class__ = Slow
         threading.Thread(target=lambda: (started.wait(), interrupt()), daemon=True).start()
     else:
         sys.setprofile(watch)

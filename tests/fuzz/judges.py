@@ -295,8 +295,8 @@ def turned(trial: Any, run: Run) -> None:
     """Reverse the axis order of all buffers whose layout may be changed."""
     layout = "s2s.transforms.lower.memory.layout"
     with (
-        mock.patch(f"{layout}.WORTH", -np.inf),
-        mock.patch(f"{layout}._elected", lambda votes, sizes: tuple(range(len(sizes)))[::-1]),
+        mock.patch(f"{layout}.MIN_REUSE_PER_ELEMENT", -np.inf),
+        mock.patch(f"{layout}._winning_order", lambda votes, sizes: tuple(range(len(sizes)))[::-1]),
     ):
         compared(trial, run, trial.gradient("loops", "turned"))
 

