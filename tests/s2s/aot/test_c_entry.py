@@ -52,8 +52,8 @@ def test_sizes() -> None:
     u = np.ones(9)
     for n in (-1, -(2**63), 2**61, 2**62, 2**63 - 1):
         assert relax(u, 1, n=n) == status_codes.SIZES
-    # No array is so large: it would contain the output and the workspace.
-    assert relax(u, 1, n=2**50) == status_codes.OVERLAP
+    # No array is so large: it would contain the output and the workspace, if these are behind it.
+    assert relax(u, 1, n=2**50) in (status_codes.OVERLAP, status_codes.WORKSPACE)
     assert relax(u[:0], 0) != status_codes.OK  # u[0] of no elements is an error of the program
     assert (u == 1).all()
 

@@ -79,7 +79,7 @@ def test_a_docstring_is_one_string_and_reads_as_the_printable_text(text: str) ->
         assert value == text
 
 
-@given(TEXT.filter(bool))
+@given(TEXT.filter(lambda name: name and not name.startswith("__")))
 @example("class")
 @example("π")
 @example("µ")  # as an identifier, Python reads it as another letter
