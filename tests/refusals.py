@@ -680,7 +680,7 @@ def _exec_made(text, name):
     return scope[name]
 
 
-refused(2.0, error=s2s.SourceError, says="source not available; save to a file or use IPython")(
+refused(2.0, error=s2s.SourceError, says="source not available", advice="source=text")(
     _exec_made("def executed(x):\n    return x * x\n", "executed")
 )
 refused(2.0, error=s2s.SourceError, says="source not available", name="lambda_in_repl")(

@@ -102,6 +102,7 @@ def jvp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The derivative of a function in a direction (forward mode).
 
@@ -111,14 +112,14 @@ def jvp(
     """
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     if primals is None:
-        return make(Jvp, function, options)
+        return make(Jvp, function, options, source)
     if tangents is None or len(primals) != len(tangents):
         raise S2STypeError("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
     options = options_of(
         tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
     )
     first, *rest = primals
-    return Jvp(function, options)(first, tuple(tangents), *rest)
+    return make(Jvp, function, options, source)(first, tuple(tangents), *rest)
 
 
 @transform("vjp")
@@ -131,6 +132,7 @@ def vjp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
 
@@ -141,11 +143,11 @@ def vjp(
     """
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     if not primals:
-        return make(Vjp, function, options)
+        return make(Vjp, function, options, source)
     options = options_of(
         tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
     )
-    derivative = Vjp(function, options)
+    derivative = make(Vjp, function, options, source)
     # The pullback uses the values passed here, even if the caller changes them before calling it.
     kept = copy.deepcopy(primals)
     value = Function(function, options)(*primals)
@@ -168,6 +170,7 @@ def hvp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The Hessian-vector product of a function that returns a scalar (forward over reverse).
 
@@ -175,7 +178,7 @@ def hvp(
     gradients; the Hessian itself is never formed.  The arguments are those of `grad`.
     """
     options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
-    return make(Hvp, function, options)
+    return make(Hvp, function, options, source)
 
 
 def stop_gradient(x: Any) -> Any:

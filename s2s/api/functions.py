@@ -28,6 +28,7 @@ from ..transforms.frontend.derivative_spec import derive
 from ..transforms.frontend.signature import signature
 from ..transforms.ir.quote import printable, python_comment
 from . import signature_spec
+from .given_source import give_source
 
 if TYPE_CHECKING:
     from ..inspect.explain import Report
@@ -596,6 +597,7 @@ def grad(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The gradient of a function that returns a scalar.
 
@@ -613,6 +615,8 @@ def grad(
     parallel: whether loops with independent iterations run on several threads: by default those
         that are long enough to be certainly profitable, with True all that may be profitable.  The
         result is the same to the last bit for any number of threads.
+    source: the text that was executed, for a function that is in no file: of `exec`, `python -c` or
+        the plain prompt.  What else the text defines, such as helpers, is found in it, too.
 
     The object returned also takes `out=`, buffers for the gradients.
 
@@ -625,17 +629,17 @@ def grad(
     if function is None:
         return functools.partial(
             grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
-            boundscheck=boundscheck, backend=backend, parallel=parallel,
+            boundscheck=boundscheck, backend=backend, parallel=parallel, source=source,
         )  # fmt: skip
     if not _has_tape(function):
-        return make(Gradient, function, options)
+        return make(Gradient, function, options, source)
     if wrt is not None or has_aux:
         raise S2STypeError(
             f"{unwrap(function).function.__qualname__} has a tape in it, which says what is "
             f"differentiated: {'wrt=' if wrt is not None else 'has_aux='} has no meaning here",
             advice="leave it out, or write the tape in a function of its own",
         )
-    return make(Function, function, options)
+    return make(Function, function, options, source)
 
 
 def _has_tape(function: Any) -> bool:
@@ -653,11 +657,12 @@ def value_and_grad(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
     options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
-    return make(ValueAndGradient, function, options)
+    return make(ValueAndGradient, function, options, source)
 
 
 def function(
@@ -668,16 +673,18 @@ def function(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
-    return make(
-        Function, function, options_of(0, False, static_argnames, boundscheck, backend, parallel)
-    )
+    options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    return make(Function, function, options, source)
 
 
-def make(cls: Any, function: Any, options: Options) -> Any:
+def make(cls: Any, function: Any, options: Options, source: str | None = None) -> Any:
     if function is None:
-        return functools.partial(make, cls, options=options)
+        return functools.partial(make, cls, options=options, source=source)
+    if source is not None:
+        give_source(unwrap(function).function, source)
     return cls(function, options)
 
 

@@ -10,7 +10,7 @@ from ..call import bind_arguments
 from ..errors import S2SValueError
 from ..transforms.frontend.axis_spec import MODES, frozen_axes
 from .directional import Derivative, transform
-from .functions import options_of
+from .functions import make, options_of
 
 
 class Jacobian(Derivative):
@@ -43,6 +43,7 @@ def jacobian(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The derivatives of every entry of a function's result by every entry of its argument.
 
@@ -58,7 +59,7 @@ def jacobian(
     if mode is not None and mode not in MODES:
         raise S2SValueError(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
-    return _make(Jacobian, function, options, (("mode", mode),))
+    return _make(Jacobian, function, options, (("mode", mode),), source)
 
 
 @transform("hessian")
@@ -71,6 +72,7 @@ def hessian(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """The Hessian of a function that returns a scalar (forward over reverse).
 
@@ -79,7 +81,7 @@ def hessian(
     of `grad`.  `hvp` gives Hessian-vector products without forming the Hessian.
     """
     options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
-    return _make(Hessian, function, options, ())
+    return _make(Hessian, function, options, (), source)
 
 
 @transform("vmap")
@@ -93,6 +95,7 @@ def vmap(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    source: str | None = None,
 ) -> Any:
     """A function of one element, vectorised over a batch axis: array operations run on the whole
     batch at once; where elements take different branches, a loop runs over the batch.
@@ -107,10 +110,14 @@ def vmap(
     """
     options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
     settings = (("in_axes", frozen_axes(in_axes)), ("out_axes", frozen_axes(out_axes)))
-    return _make(Vmap, function, options, settings)
+    return _make(Vmap, function, options, settings, source)
 
 
-def _make(cls: Any, function: Any, options: Any, settings: tuple[tuple[str, Any], ...]) -> Any:
-    if function is None:
-        return functools.partial(cls, options=options, settings=settings)
-    return cls(function, options, settings)
+def _make(
+    cls: Any,
+    function: Any,
+    options: Any,
+    settings: tuple[tuple[str, Any], ...],
+    source: str | None,
+) -> Any:
+    return make(functools.partial(cls, settings=settings), function, options, source)

@@ -140,10 +140,10 @@ class _StepFunction(Function):
         return snapshot(super().__call__(*args, **kwargs))
 
 
-def function(function: Any = None, /, **_: Any) -> Any:
+def function(function: Any = None, /, *, source: str | None = None, **_: Any) -> Any:
     """Compile a function, as `s2s.function` does; options of TensorFlow are ignored."""
     options = options_of(0, False, (), True, None)
-    return make(_StepFunction, function, dataclasses.replace(options, tensors=True))
+    return make(_StepFunction, function, dataclasses.replace(options, tensors=True), source)
 
 
 clip_by_global_norm = gives_tensors(clip_by_global_norm)

@@ -1,15 +1,18 @@
 """Find and parse the text of one function.
 
 The file as it is now is compiled, and the code object of the function is looked up in it: a file
-that was edited since it was loaded is refused unless it still contains the same code.  Then the
-lines of this function alone are parsed, by libcst.
+that was edited since it was loaded is refused unless it still contains the same code.  The text of
+code that is in no file is looked up among those that users gave (`given_texts`).  Then the lines of
+this function alone are parsed, by libcst.
 """
 
 from __future__ import annotations
+import __future__
 
 import functools
 import hashlib
 import inspect
+import io
 import itertools
 import re
 import types
@@ -23,12 +26,13 @@ from ..ir.quote import printable
 from ..ir.record import field, record
 from ..syntax import core as c
 from ..syntax.traverse import walk
-from . import parse_cache
+from . import given_texts, parse_cache
 
 if TYPE_CHECKING:
     from .cst_to_core import Translator
 
-NOT_AVAILABLE = "source not available; save to a file or use IPython"
+NOT_AVAILABLE = "source not available"
+HOW_TO_GIVE = "save it to a file, use IPython, or give its text: s2s.grad(f, source=text)"
 
 
 @record
@@ -100,7 +104,7 @@ def read(function: Any) -> Source:
         raise too_deep(name, file, lines, code.co_firstlineno) from error
     if found is None and file.startswith("<"):
         # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
-        raise SourceError(f"{name}: {NOT_AVAILABLE}")
+        raise SourceError(f"{name}: {NOT_AVAILABLE}", advice=HOW_TO_GIVE)
     if found is None and now is not None:
         span, line = _line(file, lines, now.co_firstlineno)
         raise SourceError(
@@ -169,12 +173,30 @@ def function_at(file: str, lines: list[str], line: int) -> Source | None:
 
 def text_of(thing: Any, name: str) -> tuple[list[str], str]:
     """The lines and the name of the file that a function or a code object stands in."""
+    code = getattr(thing, "__code__", thing)
+    if isinstance(code, types.CodeType):
+        for file, lines in given_texts.given(code.co_filename):
+            if _code_now(code, file, "".join(lines)) is not None:
+                return lines, file
     try:
         lines, _ = inspect.findsource(thing)
-        code = getattr(thing, "__code__", thing)
         return lines, inspect.getsourcefile(thing) or code.co_filename
     except (OSError, TypeError, IndexError):
-        raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
+        raise SourceError(f"{name}: {NOT_AVAILABLE}", advice=HOW_TO_GIVE) from None
+
+
+def give_text(code: types.CodeType, text: str, name: str) -> tuple[str, list[str]]:
+    """Remember the text that a code was compiled from, for itself and for what else was: the name
+    by which places refer to the text, and its lines.  A text without this code is refused."""
+    lines = io.StringIO(text, newline=None).readlines()
+    own = given_texts.own_name(code.co_filename, text)
+    if _code_now(code, own, text) is None:
+        raise SourceError(
+            f"{name}: the given source does not contain this function",
+            advice="give the text that was executed, unchanged",
+        )
+    given_texts.add(code.co_filename, own, lines)
+    return own, lines
 
 
 # ---- the code as the file has it now
@@ -183,7 +205,10 @@ def text_of(thing: Any, name: str) -> tuple[list[str], str]:
 def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | None:
     """The code in the text as it is now that equals the given one, the nearest if there are
     several; None if there is none, because the text was changed since."""
-    same = [now for now in codes(file, text).get(code.co_name, ()) if _key(now) == _key(code)]
+    future = code.co_flags & _FUTURE
+    same = [
+        now for now in codes(file, text, future).get(code.co_name, ()) if _key(now) == _key(code)
+    ]
     return min(same, key=lambda now: abs(now.co_firstlineno - code.co_firstlineno), default=None)
 
 
@@ -197,19 +222,20 @@ def _is_rewritten(function: Any, node: c.Func) -> bool:
 
 
 @functools.lru_cache(maxsize=32)
-def codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
-    """The code of all functions in a text, by name."""
+def codes(file: str, text: str, future: int = 0) -> dict[str, list[types.CodeType]]:
+    """The code of all functions in a text, by name.  `future` are flags of `from __future__ import`
+    that executed text takes over from the module that executes it."""
     found: dict[str, list[types.CodeType]] = {}
-    for code, _ in _codes_in_classes(file, text):
+    for code, _ in _codes_in_classes(file, text, future):
         found.setdefault(code.co_name, []).append(code)
     return found
 
 
 @functools.lru_cache(maxsize=32)
-def _codes_in_classes(file: str, text: str) -> list[tuple[types.CodeType, str]]:
+def _codes_in_classes(file: str, text: str, future: int = 0) -> list[tuple[types.CodeType, str]]:
     """All code in a text, each with the name of the innermost class around it."""
     try:
-        flags = _TOP_LEVEL_AWAIT
+        flags = _TOP_LEVEL_AWAIT | future
         whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = error.msg if isinstance(error, SyntaxError) else error
@@ -226,6 +252,8 @@ def _codes_in_classes(file: str, text: str) -> list[tuple[types.CodeType, str]]:
 
 
 _TOP_LEVEL_AWAIT = 0x2000  # `ast.PyCF_ALLOW_TOP_LEVEL_AWAIT`, which IPython's cells may use
+
+_FUTURE = __future__.annotations.compiler_flag  # other features are always on
 
 # Of a code's flags those that its text decides: `*args`, `**kwargs`, generators and coroutines.
 _FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE

@@ -135,7 +135,9 @@ class Derivatives(Mixin):
             return self.checkpointed(function, kwargs, node)
         wrt = self.static(kwargs.get("wrt", self.constant(0)), node, "wrt")
         aux = self.static(kwargs.get("has_aux", self.constant(False)), node, "has_aux")
-        known = ("wrt", "has_aux", "static_argnames", "boundscheck", "backend", "parallel")
+        known = (
+            "wrt", "has_aux", "static_argnames", "boundscheck", "backend", "parallel", "source"
+        )  # fmt: skip
         options = tuple((k, v) for k, v in kwargs.items() if k not in known)
         derived = DerivedVal(kind, function, wrt, aux, options)
         if not rest:

@@ -397,7 +397,7 @@ def test_code_without_a_file() -> None:
     space: dict[str, Any] = {}
     exec("def f(x):\n    return x\ng = lambda x: x\n", space)
     for name in "fg":
-        with pytest.raises(SourceError, match="source not available; save to a file or use IPyth"):
+        with pytest.raises(SourceError, match="source not available\nhelp: save it to a file"):
             read(space[name])
     for thing in (len, 3, type("T", (), {})):
         with pytest.raises(SourceError, match="source not available"):
@@ -421,9 +421,10 @@ except s2s.errors.SourceError as error:
 def test_python_with_a_command() -> None:
     """From Python 3.13 on, the text of `python -c` is available, but not that of `exec` in it."""
     ran = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True)
-    *first, last = ran.stdout.splitlines()
+    *first, message, advice = ran.stdout.splitlines()
     assert first == (["4"] if sys.version_info >= (3, 13) else []), ran.stderr
-    assert last == "f: source not available; save to a file or use IPython"
+    assert message == "f: source not available"
+    assert advice.startswith("help: save it to a file, use IPython, or give its text")
 
 
 def test_the_given_source_of_a_function() -> None:
