@@ -1,4 +1,8 @@
-"""The source of a tape's block: located by the frame's line, and verified against its bytecode."""
+"""The source of a tape's block: located by the frame's line, and verified against its code.
+
+The code of the frame is looked up in the file as it is now, as that of functions is.  Code that no
+file has as it is (cells of IPython are compiled statement by statement, pytest rewrites `assert`)
+is compared with the text by the positions of its instructions."""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from ..transforms.frontend.source import (
     Source,
     cache_key,
     character_column,
+    code_now,
+    is_rewritten,
     parse_around,
     text_of,
     too_deep,
@@ -28,15 +34,21 @@ def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
     it."""
     what = "the block of this tape"
     lines, file = text_of(frame.f_code, what)
-    line = frame.f_lineno
-    text, key = "".join(lines), cache_key(frame.f_code, "with", line)
+    text = "".join(lines)
+    now = code_now(frame.f_code, file, text)
+    line = frame.f_lineno if now is None else _line_at(now, frame.f_lasti)
+    key = cache_key(frame.f_code, "with", line)
     kept = parse_cache.get(text, key)
     if kept is not None:
         return Source(file, lines, *kept), kept[0].body[0]
     try:
-        block = _parsed_block(frame.f_code, file, lines, line)
+        block = _parsed_block(now or frame.f_code, file, lines, line)
     except RecursionError as error:
         raise too_deep(what, file, lines, line) from error
+    if block is not None and now is None:
+        comparable = frame.f_code.co_name == "<module>" or is_rewritten(frame.f_globals)
+        if not comparable or not _matches_bytecode(frame.f_code, block[0], lines):
+            block = None
     if block is None:
         raise SourceError(
             f"{what}: its source in {file} has changed since it was loaded",
@@ -50,11 +62,18 @@ def source_of(frame: types.FrameType) -> tuple[Source, core.With]:
     return Source(file, lines, *parts), node
 
 
+def _line_at(code: types.CodeType, offset: int) -> int:
+    """The line of the instruction at an offset."""
+    return next(
+        line for start, end, line in code.co_lines() if start <= offset < end and line is not None
+    )
+
+
 def _parsed_block(
     code: types.CodeType, file: str, lines: list[str], line: int
 ) -> tuple[core.With, dict[int, tuple[int, str]]] | None:
-    """The innermost `with` statement that a line of a code enters, and its comments; None if the
-    text there is not what was compiled."""
+    """The innermost `with` statement that a line of a code enters, and its comments; None if there
+    is none."""
     translator = parse_around(code, file, lines, line)
     if translator is None:
         return None
@@ -67,7 +86,7 @@ def _parsed_block(
     if not found:
         return None
     node = translator.stmt_With(max(found, key=lambda n: translator.at(n)[0]))
-    if not isinstance(node, core.With) or not _matches_bytecode(code, node, lines):
+    if not isinstance(node, core.With):
         return None
     return translator.alone(node), translator.comments(node.line, node.end_line)
 

@@ -724,20 +724,55 @@ def test_what_is_compiled_stays_and_other_types_are_refused(tmp_path: Path) -> N
         function(made.x.astype(np.float32))
 
 
-def test_a_block_of_a_tape_whose_operator_was_edited_is_refused(tmp_path: Path) -> None:
-    if sys.version_info < (3, 11):
-        pytest.skip("Python before 3.11 does not tell where code stands")
-    text = """
-    v = s2s.Variable(2.0)
-    def run():
-        with s2s.GradientTape() as tape:
-            y = v * v + 3.0
-        return tape.gradient(y, v)
-    """
-    made = module(text, tmp_path, "edited_tape")
-    edit(made, "v * v + 3.0", "v * v * 3.0")
-    with pytest.raises(s2s.SourceError):
+def test_what_is_compiled_stays_with_an_edited_helper_or_lambda(tmp_path: Path) -> None:
+    """Each specialisation reads the file as it is then."""
+    for name, old, new in (
+        ("helper", "return x * 2.0", "return x * 5.0"),
+        ("helper", "def helper(x)", "def helper(x, y=1.0)"),
+        ("lambda", "np.sum(x) * 2.0", "np.sum(x) * 2.5"),
+    ):
+        made = module(EDITED, tmp_path, f"later_{name}")
+        plain = made.g if name == "lambda" else made.f
+        function = s2s.function(plain, backend="loops")
+        assert np.isclose(function(made.x), plain(made.x))
+        edit(made, old, new)
+        assert np.isclose(function(made.x), plain(made.x))
+        with pytest.raises(s2s.SourceError, match="has changed since it was loaded"):
+            function(made.x.astype(np.float32))
+
+
+TAPE = """
+v = s2s.Variable(2.0)
+def run(n=1):
+    with s2s.GradientTape() as tape:
+        # a comment
+        y = helper(v) * v + 3.0
+        for i in range(n): y = y * 1.0
+    return tape.gradient(y, v)
+def helper(v):
+    return v
+"""
+TAPE_EDITS = {
+    "operator": ("* v + 3.0", "* v * 3.0"),
+    "constant": ("+ 3.0", "+ 4.0"),
+    "loop_removed": ("for i in range(n): y", "if True: y"),
+    "helper": ("    return v\n", "    return v * v\n"),
+}
+
+
+@pytest.mark.parametrize("name", TAPE_EDITS)
+def test_an_edited_block_of_a_tape_is_refused(name: str, tmp_path: Path) -> None:
+    made = module(TAPE, tmp_path, f"edited_tape_{name}")
+    edit(made, *TAPE_EDITS[name])
+    with pytest.raises(s2s.SourceError, match="has changed since it was loaded"):
         made.run()
+
+
+def test_a_block_of_a_tape_that_was_moved_is_found(tmp_path: Path) -> None:
+    made = module(TAPE, tmp_path, "moved_tape")
+    edit(made, "def run", "# above\nimport os\n\n\ndef run")
+    edit(made, "# a comment", "# a longer\n        # comment")
+    assert made.run() == 4.0
 
 
 def test_functions_without_a_file_are_read_from_linecache() -> None:

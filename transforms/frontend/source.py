@@ -98,7 +98,7 @@ def read(function: Any) -> Source:
         kept = parse_cache.get(text, key)
         if kept is not None:
             return Source(file, lines, *kept)
-        now = _code_now(code, file, text)
+        now = code_now(code, file, text)
         found = _found(function, code, now, file, lines)
     except RecursionError as error:
         raise too_deep(name, file, lines, code.co_firstlineno) from error
@@ -134,7 +134,9 @@ def _found(
     if now is not None:
         return _parsed(now, file, lines)
     nearby = _parsed(code, file, lines)
-    return nearby if nearby is not None and _is_rewritten(function, nearby.node) else None
+    if nearby is None or not any(isinstance(n, c.Assert) for n in walk(nearby.node)):
+        return None
+    return nearby if is_rewritten(function.__globals__) else None
 
 
 def too_deep(name: str, file: str, lines: list[str], line: int) -> UnsupportedError:
@@ -176,7 +178,7 @@ def text_of(thing: Any, name: str) -> tuple[list[str], str]:
     code = getattr(thing, "__code__", thing)
     if isinstance(code, types.CodeType):
         for file, lines in given_texts.given(code.co_filename):
-            if _code_now(code, file, "".join(lines)) is not None:
+            if code_now(code, file, "".join(lines)) is not None:
                 return lines, file
     try:
         lines, _ = inspect.findsource(thing)
@@ -190,7 +192,7 @@ def give_text(code: types.CodeType, text: str, name: str) -> tuple[str, list[str
     by which places refer to the text, and its lines.  A text without this code is refused."""
     lines = io.StringIO(text, newline=None).readlines()
     own = given_texts.own_name(code.co_filename, text)
-    if _code_now(code, own, text) is None:
+    if code_now(code, own, text) is None:
         raise SourceError(
             f"{name}: the given source does not contain this function",
             advice="give the text that was executed, unchanged",
@@ -202,7 +204,7 @@ def give_text(code: types.CodeType, text: str, name: str) -> tuple[str, list[str
 # ---- the code as the file has it now
 
 
-def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | None:
+def code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | None:
     """The code in the text as it is now that equals the given one, the nearest if there are
     several; None if there is none, because the text was changed since."""
     future = code.co_flags & _FUTURE
@@ -212,13 +214,13 @@ def _code_now(code: types.CodeType, file: str, text: str) -> types.CodeType | No
     return min(same, key=lambda now: abs(now.co_firstlineno - code.co_firstlineno), default=None)
 
 
-def _is_rewritten(function: Any, node: c.Func) -> bool:
-    """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
-    code of a function that has one is not what Python makes of its text."""
-    loader = type(function.__globals__.get("__loader__")).__module__
+def is_rewritten(module: dict[str, Any]) -> bool:
+    """Whether the module with these globals was loaded by something that may rewrite `assert`
+    (pytest does), so that the code of a function that has one is not what Python makes of it."""
+    loader = type(module.get("__loader__")).__module__
     # `builtins`: there is no loader, or it is a class of Python's own.
     plain = ("importlib.", "_frozen_importlib", "zipimport", "builtins")
-    return not loader.startswith(plain) and any(isinstance(n, c.Assert) for n in walk(node))
+    return not loader.startswith(plain)
 
 
 @functools.lru_cache(maxsize=32)

@@ -44,7 +44,7 @@ def test_notebooks() -> None:
 
 
 def test_without_source() -> None:
-    with pytest.raises(s2s.SourceError, match="save to a file or use IPython"):
+    with pytest.raises(s2s.SourceError, match="save it to a file, use IPython"):
         cell(SETUP + BLOCK.format(2), "<stdin>", {}, source=False)
 
 
