@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
 from ..ir.errors import S2STypeError
 from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
+from ..ir.record import field, record
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import differ_in_integer_dtype, join_types
 from ..syntax import core
+from .places import Places
+from .session import Part
 from .values import (
     Bound,
     Cell,
@@ -31,7 +34,6 @@ from .values import (
     ListVal,
     MapVal,
     Maybe,
-    Mixin,
     Num,
     Obj,
     Partial,
@@ -39,11 +41,12 @@ from .values import (
     Ref,
     RestVal,
     RngVal,
-    State,
     TupleVal,
     Value,
     ViewStep,
     ZipVal,
+    constant,
+    kind_text,
 )
 
 _HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal, KeysVal)
@@ -86,24 +89,28 @@ def number_path(path: tuple[ViewStep, ...], first: int) -> tuple[tuple[Any, ...]
     return tuple(steps), operands
 
 
-class Arrays(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Arrays(Part):
+    """Cells and views of arrays, read as versions of values and written as new ones; lists."""
 
-    b: Builder
-    state: State
+    places: Places
     # arrays that are elements of a run-time list too: writing to them is refused
-    appended: set[Cell]
+    appended: set[Cell] = field(default_factory=set, init=False)
+    # lists without elements that become lists of the run where something is appended
+    run_time_lists: set[Cell] = field(default_factory=set, init=False)
 
     # ---- reading
 
     def sym(self, value: Num | Ref | Rec) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
-            self.note_access(value.cell)
+            self.evaluator.tape.note_access(value.cell)
             return Sym(self.b, self.read(value))
         if not hasattr(value, "operand"):
-            what = f"a number or an array was expected here, not {self.kind_of(value)}"
-            raise self.refusal(self.stmt or self.frame.node, what, "", S2STypeError)
+            what = f"a number or an array was expected here, not {kind_text(value)}"
+            raise self.places.refusal(
+                self.places.stmt or self.places.frame.node, what, "", S2STypeError
+            )
         return Sym(self.b, value.operand)
 
     def read(self, ref: Ref) -> Var:
@@ -147,7 +154,7 @@ class Arrays(Mixin):
             return TupleVal(tuple(self.wrap(r, refs) for r in result), named)
         if isinstance(result, list):
             return self.new_list(tuple(self.wrap(r, refs) for r in result))
-        return self.constant(result)
+        return constant(result)
 
     def _wrap_operand(self, operand: Operand, refs: tuple[Ref, ...]) -> Value:
         type_ = operand.type
@@ -209,8 +216,8 @@ class Arrays(Mixin):
             value = op.args[0]
         if found is None:
             return None
-        if found.cell in self.variables and steps:
-            return self.part_of_variable(found, operand)
+        if found.cell in self.evaluator.tape.variables and steps:
+            return self.evaluator.tape.part_of_variable(found, operand)
         steps.reverse()
         certain = not readonly and self._is_certain_view(found, steps)
         if certain:
@@ -259,14 +266,16 @@ class Arrays(Mixin):
         """Whether operators with it give tensors of the `tf` namespace."""
         if not isinstance(value, Ref):
             return False
-        variable = self.variables.get(value.cell)
+        variable = self.evaluator.tape.variables.get(value.cell)
         return bool(value.cell.tensor) or hasattr(variable, "_s2s_tensors")
 
     def as_tensor(self, value: Value) -> Value:
         """The present value of an array, or of those in a structure, as a tensor.  Later writes
         into the array make new versions of it, so nothing is copied here."""
-        if isinstance(value, Ref) and (not value.cell.tensor or value.cell in self.variables):
-            self.note_access(value.cell)
+        if isinstance(value, Ref) and (
+            not value.cell.tensor or value.cell in self.evaluator.tape.variables
+        ):
+            self.evaluator.tape.note_access(value.cell)
             made = self.new_array(self.read(value))
             made.cell.tensor = True
             return made
@@ -290,14 +299,15 @@ class Arrays(Mixin):
     def refuse_tensor(self, cell: Cell, node: core.Node) -> None:
         """Tensors are not written to."""
         if cell.tensor is None:
-            self.refuse(
-                node, f"{cell.label or 'this array'} is a tensor on one path, which cannot be "
+            self.places.refuse(
+                node,
+                f"{cell.label or 'this array'} is a tensor on one path, which cannot be "
                 "written to, and a NumPy array on another",
                 "make it a tensor on both, by tf.constant, or an array, by np.array",
-            )  # fmt: skip
+            )
         if cell.tensor:
             text = "a tensor cannot be written to: use tf.tensor_scatter_nd_update, or write into "
-            raise self.located(TypeError(f"{text}a NumPy array, np.array(tensor)"), node)
+            raise self.places.located(TypeError(f"{text}a NumPy array, np.array(tensor)"), node)
 
     # ---- writing
 
@@ -310,11 +320,13 @@ class Arrays(Mixin):
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return
-        if cell.param is not None and self.outer is not None:
-            self.refuse(
-                node, f"{cell.label} belongs to the caller, and a function whose recursion ends "
-                "at run time may not write into it", "copy the array, and return the copy",
-            )  # fmt: skip
+        if cell.param is not None and self.session.outer is not None:
+            self.places.refuse(
+                node,
+                f"{cell.label} belongs to the caller, and a function whose recursion ends "
+                "at run time may not write into it",
+                "copy the array, and return the copy",
+            )
         self.refuse_shared(cell, node)
         if cell.readonly:
             # Nothing is written, so nothing but this raises.
@@ -325,10 +337,11 @@ class Arrays(Mixin):
         path, operands = number_path((*ref.path, *steps), 2)
         value = self.b.sym(value)
         if is_complex(value.type) and not is_complex(base.type):
-            self.refuse(
-                node, f"a complex value cannot be stored in an array of {base.type.dtype}",
+            self.places.refuse(
+                node,
+                f"a complex value cannot be stored in an array of {base.type.dtype}",
                 "make the array complex, or store the value's .real",
-            )  # fmt: skip
+            )
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
         require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
         value = value.astype(base.type.dtype)
@@ -344,7 +357,7 @@ class Arrays(Mixin):
         )
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand
-        self.note_assignment(cell, base)
+        self.evaluator.tape.note_assignment(cell, base)
         self._refresh_choices(cell)
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
@@ -358,15 +371,19 @@ class Arrays(Mixin):
 
             return run
 
-        self.if_(Num(cond), into(x), into(y))
+        self.evaluator.joins.if_(Num(cond), into(x), into(y))
 
     def _refresh_choices(self, written: Cell) -> None:
         """What may be the written array is read again from the array it is."""
         for cell in list(self.state.heap):
             if cell.choice is not None and written in (cell.choice[1].cell, cell.choice[2].cell):
                 cond, x, y = cell.choice
-                value = self.choose(Num(cond), lambda x=x: self._fresh_read(x),
-                                    lambda y=y: self._fresh_read(y), self.stmt)  # fmt: skip
+                value = self.evaluator.expressions.choose(
+                    Num(cond),
+                    lambda x=x: self._fresh_read(x),
+                    lambda y=y: self._fresh_read(y),
+                    self.places.stmt,
+                )
                 self.state.heap[cell] = self.state.heap[value.cell]
 
     def _fresh_read(self, ref: Ref) -> Ref:
@@ -377,7 +394,7 @@ class Arrays(Mixin):
         """A write is resolved here and now; where another name may share the memory without
         our knowing, the outcome would depend on the run."""
         if cell in self.appended:
-            self.refuse(
+            self.places.refuse(
                 node,
                 f"{cell.label or 'this array'} is also an element of a list: "
                 "this write cannot be followed",
@@ -394,7 +411,7 @@ class Arrays(Mixin):
                 name = cell.label or ("this array" if array else "this object")
                 label = other.label or ("another array" if array else "another")
                 shared = f"share memory with {label}" if array else "be an object with two names"
-                self.refuse(
+                self.places.refuse(
                     node,
                     f"{name} may {shared}, so this write cannot be followed",
                     "make a copy first: `.copy()`" if array else "make a new one instead",
@@ -403,14 +420,14 @@ class Arrays(Mixin):
     def live_values(self) -> list[Value]:
         """The values of names that may yet be read, and those outside of the function."""
         todo: list[Any] = []
-        frames = {f.depth: f for f in self.stack if f.owner is self}
+        frames = {f.depth: f for f in self.places.stack if f.owner is self.evaluator}
         for depth, env in enumerate(self.state.envs):
             frame = frames.get(depth)
             alive = None if frame is None else frame.lifetimes.get(id(frame.stmt))
             # Names in angle brackets are the compiler's own.
             todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
         # What objects and containers from outside hold can be reached after the call.
-        todo += [self.state.heap.get(cell) for cell in self.first_contents]
+        todo += [self.state.heap.get(cell) for cell in self.evaluator.effects.first_contents]
         return todo
 
     def reachable(self) -> set[Cell]:
@@ -424,7 +441,7 @@ class Arrays(Mixin):
         while todo:
             value = todo.pop()
             if isinstance(value, GeneratorVal):
-                todo += [value.first, *self.env_of(value.frame).values()]
+                todo += [value.first, *self.places.env_of(value.frame).values()]
                 continue
             cell = getattr(value, "cell", None)
             if cell is not None:
@@ -467,7 +484,7 @@ class Arrays(Mixin):
         value = self.b.emit("list_new", type=ListOf(elem))
         for item in content.values:
             if not isinstance(item, (Num, Ref)):
-                self.refuse(
+                self.places.refuse(
                     node,
                     "a list that grows in a loop may hold numbers or arrays only",
                     "keep one list per field",
@@ -487,14 +504,20 @@ class Arrays(Mixin):
         """A run-time list that can hold elements of this type too without loss."""
         elem = content.operand.type.elem
         if not elem.ndim and differ_in_integer_dtype(elem, type_):
-            self.refuse(node, f"a list of {elem.dtype} and {type_.dtype} numbers",
-                        "convert them to one dtype")  # fmt: skip
+            self.places.refuse(
+                node,
+                f"a list of {elem.dtype} and {type_.dtype} numbers",
+                "convert them to one dtype",
+            )
         dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype
         if dtype == elem.dtype:
             return content
         if elem.ndim:
-            self.refuse(node, f"a list of {elem.dtype} arrays cannot take one of {type_.dtype}",
-                        "give all its arrays one dtype")  # fmt: skip
+            self.places.refuse(
+                node,
+                f"a list of {elem.dtype} arrays cannot take one of {type_.dtype}",
+                "give all its arrays one dtype",
+            )
         numbers = self.b.emit("list_stack", content.operand).astype(dtype)
         return Growing(self.b.emit("list_unstack", numbers).operand)
 

@@ -10,14 +10,25 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
 from ..ir.nodes import is_complex
 from ..ir.op_registry import SURFACES
+from ..ir.record import record
 from ..rules.declare import as_python_scalar
 from ..rules.library import LIBRARY
 from ..rules.promotion import differ_in_integer_dtype, is_weak, join_types
 from ..syntax import core
-from .tape import TapeVal
+from .arrays import Arrays
+from .calls import Calls
+from .expressions import Expressions
+from .indexing import Indexing
+from .joins import Joins
+from .numpy_calls import NumpyCalls
+from .objects import Objects
+from .operators import Operators
+from .places import Places
+from .session import Part
+from .tape import Tapes, TapeVal
 from .values import (
     Bound,
     Cell,
@@ -26,7 +37,6 @@ from .values import (
     Growing,
     InstanceVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Partial,
@@ -35,39 +45,51 @@ from .values import (
     Ref,
     RngVal,
     SliceVal,
-    State,
     Super,
     TupleVal,
     Value,
+    constant,
+    kind_text,
 )
 
 
-class Attributes(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Attributes(Part):
+    """Attributes and elements of values."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    objects: Objects
+    tape: Tapes
+    operators: Operators
+    indexing: Indexing
+    numpy_calls: NumpyCalls
+    calls: Calls
 
     def eval_Attr(self, node: core.Attr) -> Value:
-        owner = self.eval(node.value)
+        owner = self.expressions.eval(node.value)
         return self.attribute(owner, node.name, node)
 
     def attribute(self, owner: Value, name: str, node: core.Node) -> Value:
         if isinstance(owner, TapeVal):
             return Bound(owner, name)
-        if isinstance(owner, Ref) and owner.cell in self.variables and not owner.path:
-            variable = self.variables[owner.cell]
+        if isinstance(owner, Ref) and owner.cell in self.tape.variables and not owner.path:
+            variable = self.tape.variables[owner.cell]
             if name in ("assign", "assign_add", "assign_sub", "numpy", "read_value"):
                 return Bound(owner, name)
             if name == "value":  # in TensorFlow a method
                 tensors = hasattr(variable, "_s2s_tensors")
                 return Bound(owner, "read_value") if tensors else owner
             if name in ("name", "trainable"):
-                return self.lift(getattr(variable, name), (*owner.cell.path[:-1], (".", name)))
+                return self.objects.lift(
+                    getattr(variable, name), (*owner.cell.path[:-1], (".", name))
+                )
         if isinstance(owner, Ref):
             return self._array_attribute(owner, name, node)
         if isinstance(owner, Rec):
-            return self.record_field(owner, name, node)
+            return self.indexing.record_field(owner, name, node)
         if isinstance(owner, Num):
             return self._scalar_attribute(owner, name, node)
         if isinstance(owner, TupleVal) and owner.cls is not None and name in owner.cls._fields:
@@ -89,16 +111,16 @@ class Attributes(Mixin):
         if isinstance(owner, DictVal) and not hasattr(dict, name):
             # A plain dict has no such attribute; those of users that have one mean the item.
             if name in self.state.heap[owner.cell].keys:
-                return self.subscript(owner, self.constant(name), node)
+                return self.subscript(owner, constant(name), node)
         if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
             if isinstance(owner.value, (str, bytes)):
                 return Bound(owner, name)
             if isinstance(owner.value, (np.finfo, np.iinfo)):
-                return self.constant(getattr(owner.value, name))
-            return self.attribute_of(owner, name, node)
-        return self.refuse(node, f"{self.kind_of(owner)} has no attribute {name!r} here")
+                return constant(getattr(owner.value, name))
+            return self.objects.attribute_of(owner, name, node)
+        return self.places.refuse(node, f"{kind_text(owner)} has no attribute {name!r} here")
 
     def _searched(self, value: Value) -> type:
         """The class where Python looks for the methods of a value: its own, if it is one."""
@@ -113,57 +135,57 @@ class Attributes(Mixin):
         `cls` itself."""
         definer = next((c for c in classes if name in vars(c)), None)
         if definer is None:
-            raise self.located(
-                AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
+            raise self.places.located(
+                AttributeError(f"{kind_text(owner)} has no attribute {name!r}"), node
             )
         raw = vars(definer)[name]
         if isinstance(raw, staticmethod):
-            self.guard_method(owner, cls, definer, raw.__func__, name)
+            self.objects.guard_method(owner, cls, definer, raw.__func__, name)
             return Obj(raw.__func__)
         if isinstance(raw, classmethod):
-            self.guard_method(owner, cls, definer, raw.__func__, name, "__func__")
-            return Partial(Obj(raw.__func__), (self.class_value(cls),))
+            self.objects.guard_method(owner, cls, definer, raw.__func__, name, "__func__")
+            return Partial(Obj(raw.__func__), (self.objects.class_value(cls),))
         instance = not (isinstance(owner, Obj) and owner.value is cls)
         if isinstance(raw, types.FunctionType):
-            self.guard_method(owner, cls, definer, raw, name)
+            self.objects.guard_method(owner, cls, definer, raw, name)
             return Partial(Obj(raw), (owner,)) if instance else Obj(raw)
         if isinstance(raw, property) and instance:
-            self.guard_method(owner, cls, definer, raw.fget, name, "fget")
-            return self.call_function(Obj(raw.fget), (owner,), {}, node)
-        place = self.class_value(definer).path
+            self.objects.guard_method(owner, cls, definer, raw.fget, name, "fget")
+            return self.calls.call_function(Obj(raw.fget), (owner,), {}, node)
+        place = self.objects.class_value(definer).path
         if not place and definer is next(c for c in cls.__mro__ if name in vars(c)):
-            place = self.class_value(cls).path
-        return self.lift(raw, (*place, (".", name))) if place else self.constant(raw)
+            place = self.objects.class_value(cls).path
+        return self.objects.lift(raw, (*place, (".", name))) if place else constant(raw)
 
     def _array_attribute(self, ref: Ref, name: str, node: core.Node) -> Value:
         if name == "shape":
-            array = self.sym(ref)
+            array = self.arrays.sym(ref)
             return TupleVal(tuple(self.size(array, axis) for axis in range(array.ndim)))
         if name == "ndim":
-            return self.constant(self.ref_type(ref).ndim)
+            return constant(self.joins.ref_type(ref).ndim)
         if name == "dtype":
-            return Obj(np.dtype(self.ref_type(ref).dtype))
+            return Obj(np.dtype(self.joins.ref_type(ref).dtype))
         if name in ("real", "imag"):
             return self._part(ref, name, node)
         if name == "flat":
-            return self.call_surface("numpy.ravel", (ref,), {}, node)
+            return self.calls.call_surface("numpy.ravel", (ref,), {}, node)
         if name in ("T", "mT", "size", "itemsize", "nbytes"):
-            return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
+            return self.calls.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
         if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort", "tolist"):
             return Bound(ref, name)
         if not hasattr(np.ndarray, name):
-            raise self.located(
+            raise self.places.located(
                 AttributeError(f"'numpy.ndarray' object has no attribute {name!r}"), node
             )
-        return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
+        return self.places.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
 
     def _part(self, ref: Ref, name: str, node: core.Node) -> Value:
         """In NumPy a view; here a copy, so neither it nor the array may be written while the
         other can be reached."""
-        if name == "real" and not is_complex(self.ref_type(ref)):
+        if name == "real" and not is_complex(self.joins.ref_type(ref)):
             return ref
-        part = self.call_surface(f"numpy.{name}", (ref,), {}, node)
-        if isinstance(part, Ref) and is_complex(self.ref_type(ref)):
+        part = self.calls.call_surface(f"numpy.{name}", (ref,), {}, node)
+        if isinstance(part, Ref) and is_complex(self.joins.ref_type(ref)):
             self.state.entangle(part.cell, ref.cell)
         return part
 
@@ -176,40 +198,46 @@ class Attributes(Mixin):
         if name == "shape":
             return TupleVal(())
         if name == "ndim":
-            return self.constant(0)
+            return constant(0)
         if name == "size":
-            return self.constant(1)
+            return constant(1)
         if name in ("real", "imag"):
-            part = self.call_surface(f"numpy.{name}", (value,), {}, node)
-            return self.wrap(as_python_scalar(self.sym(part))) if is_weak(value.type) else part
+            part = self.calls.call_surface(f"numpy.{name}", (value,), {}, node)
+            return (
+                self.arrays.wrap(as_python_scalar(self.arrays.sym(part)))
+                if is_weak(value.type)
+                else part
+            )
         if name == "T":
             return value
         if name == "dtype":
             return Obj(np.dtype(value.operand.type.dtype))
         if f"numpy.ndarray.{name}" in SURFACES:
             return Bound(value, name)
-        return self.refuse(node, f"a number has no attribute {name!r} here")
+        return self.places.refuse(node, f"a number has no attribute {name!r} here")
 
     def eval_Item(self, node: core.Item) -> Value:
-        owner = self.eval(node.value)
-        index = self.eval(node.index)
+        owner = self.expressions.eval(node.value)
+        index = self.expressions.eval(node.index)
         return self.subscript(owner, index, node)
 
     def subscript(self, owner: Value, index: Value, node: core.Node) -> Value:
-        special = self.call_special(owner, "__getitem__", (index,), node)
+        special = self.operators.call_special(owner, "__getitem__", (index,), node)
         if special is not None:
             return special
         if isinstance(owner, Ref):
-            return self.index_value(owner, self.index_items(owner, index, node), node)
+            return self.indexing.index_value(
+                owner, self.indexing.index_items(owner, index, node), node
+            )
         if isinstance(owner, Rec):
-            return self.record_index(owner, index, node)
+            return self.indexing.record_index(owner, index, node)
         if isinstance(owner, (TupleVal, ListVal)):
             return self.sequence_index(owner, index, node)
         if isinstance(owner, DictVal):
             content = self.state.heap[owner.cell]
-            key = self.dict_key(index, node)
+            key = self.expressions.dict_key(index, node)
             if key not in content.keys:
-                raise self.located(KeyError(key), node)
+                raise self.places.located(KeyError(key), node)
             return content.values[content.keys.index(key)]
         if (
             isinstance(owner, RangeVal)
@@ -220,51 +248,53 @@ class Attributes(Mixin):
                 backward = index.step is not None and index.step.known == (-1,)
                 return replace(owner, reverse=owner.reverse != backward)
         if isinstance(owner, Obj) and (owner.value is np.mgrid or owner.value is np.ogrid):
-            return self.grid_by_index(owner.value, index, node)
+            return self.numpy_calls.grid_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
-            return self.joined_by_index(owner.value, index, node)
+            return self.numpy_calls.joined_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             parts = (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ()
-            known = [p and self.static(p, node, "a slice bound") for p in parts]
-            key = slice(*known) if parts else self.static(index, node, "this index")
+            known = [p and self.expressions.static(p, node, "a slice bound") for p in parts]
+            key = slice(*known) if parts else self.expressions.static(index, node, "this index")
             try:
-                return self.constant(owner.value[key])
+                return constant(owner.value[key])
             except Exception as error:
-                raise self.located(error, node) from None
+                raise self.places.located(error, node) from None
         if isinstance(owner, Obj):
-            key = self.static(index, node, "this index")
+            key = self.expressions.static(index, node, "this index")
             try:
                 value = owner.value[key]
             except Exception as error:
-                raise self.located(error, node) from None
+                raise self.places.located(error, node) from None
             return (
-                self.lift(value, (*owner.path, ("[]", key))) if owner.path else self.constant(value)
+                self.objects.lift(value, (*owner.path, ("[]", key)))
+                if owner.path
+                else constant(value)
             )
-        return self.refuse(node, f"{self.kind_of(owner)} cannot be indexed here")
+        return self.places.refuse(node, f"{kind_text(owner)} cannot be indexed here")
 
     def sequence_index(self, owner: Value, index: Value, node: core.Node) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
-        self.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
+        self.indexing.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
         for part in (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ():
             if part is not None:
-                self.slice_bound(part, node)
+                self.indexing.slice_bound(part, node)
         if isinstance(index, SliceVal) and isinstance(content, Growing):
-            return self.list_part(content, index, node)
+            return self.evaluator.list_parts.list_part(content, index, node)
         if isinstance(index, SliceVal):
-            parts = [None if p is None else self.static(p, node, "a slice bound")
+            parts = [None if p is None else self.expressions.static(p, node, "a slice bound")
                      for p in (index.start, index.stop, index.step)]  # fmt: skip
-            with self.python_errors(node):
+            with self.places.python_errors(node):
                 values = content.values[slice(*parts)]
-            return TupleVal(values) if isinstance(owner, TupleVal) else self.new_list(values)
+            return TupleVal(values) if isinstance(owner, TupleVal) else self.arrays.new_list(values)
         if not isinstance(index, Num):
-            return self.refuse(node, f"{self.kind_of(index)} cannot index a sequence")
+            return self.places.refuse(node, f"{kind_text(index)} cannot index a sequence")
         if isinstance(content, Growing):
             return self.list_element(content, index.operand)
         if index.known is not None:
             position = index.known[0]
             if not -len(content.values) <= position < len(content.values):
                 if isinstance(owner, TupleVal):
-                    raise self.located(IndexError("tuple index out of range"), node)
+                    raise self.places.located(IndexError("tuple index out of range"), node)
                 self.no_element("list index out of range")
             return content.values[position]
         cell = owner.cell if isinstance(owner, ListVal) else None
@@ -276,33 +306,37 @@ class Attributes(Mixin):
         raise Ended
 
     def list_element(self, content: Growing, index: Any) -> Value:
-        value = self.wrap(self.b.emit("list_get", content.operand, index))
+        value = self.arrays.wrap(self.b.emit("list_get", content.operand, index))
         if isinstance(value, Ref):
             value.cell.tensor = content.tensor
-            self.appended.add(value.cell)
+            self.arrays.appended.add(value.cell)
         return value
 
     def _pick(
         self, values: tuple[Value, ...], index: Num, cell: Cell | None, node: core.Node
     ) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
-        if not values and cell in self.run_time_lists:
+        if not values and cell in self.arrays.run_time_lists:
             self.no_element("list index out of range")
         if values and all(isinstance(v, Num) for v in values):
             types = [v.operand.type for v in values]
             if any(differ_in_integer_dtype(types[0], t) for t in types[1:]):
                 dtypes = ", ".join(sorted({t.dtype for t in types}))
                 text = f"a run-time index into numbers of the dtypes {dtypes}"
-                self.refuse(node, text, "convert them to one dtype")
+                self.places.refuse(node, text, "convert them to one dtype")
             exact = _common_dtype(values)
             dtype = {} if exact is None else {"dtype": Obj(exact)}
-            array = self.wrap(self.surface_call("numpy.array", [list(values)], dtype, node))
-            element = self.index_value(array, (("int", index.operand),), node)
+            array = self.arrays.wrap(
+                self.calls.surface_call("numpy.array", [list(values)], dtype, node)
+            )
+            element = self.indexing.index_value(array, (("int", index.operand),), node)
             if not all(v.operand.type.weak for v in values):
                 return element
-            dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
-            return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
-        return self.need_unroll(node, sequence=cell)
+            dtype = self.arrays.sym(element).dtype  # Python's numbers stay Python's numbers
+            return self.arrays.wrap(
+                self.b.emit("cast", self.arrays.sym(element), dtype=dtype, weak=True)
+            )
+        return self.places.need_unroll(node, sequence=cell)
 
 
 def _common_dtype(values: tuple[Num, ...]) -> str | None:

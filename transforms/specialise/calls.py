@@ -16,21 +16,33 @@ from ..frontend.pytree import Path
 from ..frontend.replacements import replacement
 from ..frontend.signature import signature, why_not_read
 from ..frontend.source import read
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
 from ..ir.complex_ops import refuse_complex
 from ..ir.errors import S2SError, S2STypeError, UnsupportedError
 from ..ir.nodes import Array
 from ..ir.op_registry import NeedStatic
+from ..ir.record import record
 from ..rules import SURFACES
 from ..rules.integer_arguments import convert_integer_arguments
 from ..rules.library.fill import copy_where
 from ..rules.numpy.joining import cast_operand
 from ..rules.promotion import result_dtype
 from ..syntax import core
-from .derived import DerivedVal
-from .indexing import plain_items
-from .numpy_calls import path_of
-from .outline import Callee
+from .arrays import Arrays
+from .derived import Derivatives, DerivedVal
+from .effects import Effects
+from .expressions import Expressions
+from .indexing import Indexing, plain_items
+from .instances import Instances
+from .iterators import Iterators
+from .joins import Joins
+from .numpy_calls import NumpyCalls, path_of
+from .objects import Objects
+from .operators import Operators
+from .outline import Outlines
+from .places import Places
+from .session import Part
+from .shared import Callee
 from .signatures import misfit
 from .values import (
     RANK_0,
@@ -41,7 +53,6 @@ from .values import (
     InstanceVal,
     IterVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Partial,
@@ -49,10 +60,11 @@ from .values import (
     Rec,
     Ref,
     RngVal,
-    State,
     TupleVal,
     Value,
     ViewVal,
+    constant,
+    kind_text,
 )
 
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
@@ -108,25 +120,37 @@ ITERATING: tuple[Any, ...] = (
 CONSUMING: tuple[Any, ...] = (dict, list, max, min, sorted, sum, tuple)
 
 
-class Calls(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Calls(Part):
+    """Calls by what is called: a surface, a builtin function, a function of the user's."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    outline: Outlines
+    objects: Objects
+    operators: Operators
+    indexing: Indexing
+    iterators: Iterators
+    derived: Derivatives
+    effects: Effects
+    instances: Instances
+    numpy_calls: NumpyCalls
 
     def eval_Call(self, node: core.Call) -> Value:
-        callee = self.eval(node.function)
+        callee = self.expressions.eval(node.function)
         if isinstance(callee, Obj) and callee.value is print:
-            return self.call_print(node)
-        args = self.elements(node.args)
+            return self.evaluator.python_calls.call_print(node)
+        args = self.expressions.elements(node.args)
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
             if keyword.name is not None:
-                kwargs[keyword.name] = self.eval(keyword.value)
+                kwargs[keyword.name] = self.expressions.eval(keyword.value)
                 continue
-            extra = self.eval(keyword.value)
+            extra = self.expressions.eval(keyword.value)
             if not isinstance(extra, DictVal):
-                self.refuse(keyword.value, "`**` needs a dict whose keys are known")
+                self.places.refuse(keyword.value, "`**` needs a dict whose keys are known")
             content = self.state.heap[extra.cell]
             kwargs.update(zip(content.keys, content.values))
         return self.call(callee, tuple(args), kwargs, node)
@@ -137,53 +161,55 @@ class Calls(Mixin):
         if isinstance(callee, Closure):
             return self.call_closure(callee, args, kwargs, node)
         if isinstance(callee, Bound):
-            return self.call_method(callee.owner, callee.name, args, kwargs, node)
+            return self.evaluator.call_method(callee.owner, callee.name, args, kwargs, node)
         if isinstance(callee, Partial):
             return self.call(
                 callee.function, callee.args + args, {**dict(callee.kwargs), **kwargs}, node
             )
         if isinstance(callee, DerivedVal):
-            return self.call_derived(callee, args, kwargs, node)
+            return self.derived.call_derived(callee, args, kwargs, node)
         if isinstance(callee, InstanceVal):
-            return self.call_method(callee, "__call__", args, kwargs, node)
+            return self.evaluator.call_method(callee, "__call__", args, kwargs, node)
         if not isinstance(callee, Obj):
-            raise self.refusal(node, f"{self.kind_of(callee)} is not callable", "", S2STypeError)
+            raise self.places.refusal(
+                node, f"{kind_text(callee)} is not callable", "", S2STypeError
+            )
         return self.call_object(callee, args, kwargs, node)
 
     def call_object(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         value = callee.value
         given = replacement(value)
         if given is not None:
-            return self.call(self.lift(*given), args, kwargs, node)
-        builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
-        if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
+            return self.call(self.objects.lift(*given), args, kwargs, node)
+        builtin = self.evaluator.builtin_methods.get(id(value))
+        if builtin is not None:
             self.must_fit(value, args, kwargs, node)
             if value in ITERATING:
-                args = tuple(self.iterated(a, node) for a in args)
+                args = tuple(self.operators.iterated(a, node) for a in args)
             if value in CONSUMING:
-                args = tuple(self.whole(a, node) for a in args)
+                args = tuple(self.iterators.whole(a, node) for a in args)
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result
         path = surface_of(value)
         if path is not None:
             self.must_fit(value, args, kwargs, node)
-            args, kwargs, out = self.split_out(value, args, kwargs, node)
+            args, kwargs, out = self.numpy_calls.split_out(value, args, kwargs, node)
             if out is not None and isinstance(value, np.ufunc) and "where" in kwargs:
                 mask = kwargs.pop("where")
                 result = self.call_surface(path, args, kwargs, node)
                 result = self.call_surface("numpy.where", (mask, result, out), {}, node)
-                return self.write_out(result, out, node)
+                return self.numpy_calls.write_out(result, out, node)
             result = self.call_surface(path, args, kwargs, node)
             exact = not isinstance(value, np.ufunc)
-            return result if out is None else self.write_out(result, out, node, exact)
+            return result if out is None else self.numpy_calls.write_out(result, out, node, exact)
         if getattr(value, "__name__", "") == "prange":
             self.must_fit(range, args, kwargs, node)
-            made = self.call_range(args, kwargs, node)
+            made = self.evaluator.python_calls.call_range(args, kwargs, node)
             return dataclasses.replace(made, parallel=True)
         if value is np.copyto or _is_add_at(value):
             return self._numpy_in_place(value, args, kwargs, node)
-        result = self.call_numpy(value, args, kwargs, node)
+        result = self.numpy_calls.call_numpy(value, args, kwargs, node)
         if result is not NotImplemented:
             return result
         if value is functools.partial:
@@ -193,21 +219,21 @@ class Calls(Mixin):
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
         if hasattr(value, "_s2s_transform"):
-            return self.make_derived(callee, args, kwargs, node)
-        derived = self.derived_of(callee)
+            return self.derived.make_derived(callee, args, kwargs, node)
+        derived = self.derived.derived_of(callee)
         if derived is not None:
-            return self.call_derived(derived, args, kwargs, node)
+            return self.derived.call_derived(derived, args, kwargs, node)
         if reason := why_not_read(value):
-            return self.refuse(node, *reason)
+            return self.places.refuse(node, *reason)
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
             if len(args) > value.nin:
-                self.refuse(
+                self.places.refuse(
                     node,
                     "a vectorized function that is given an array for its result",
                     "assign the result",
                 )
-            args = self.as_declared(value, args, node)
+            args = self.numpy_calls.as_declared(value, args, node)
             return self._call_vectorized(Obj(scalar_function), args, kwargs, node)
         if hasattr(value, "py_func"):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
@@ -217,14 +243,14 @@ class Calls(Mixin):
             return self.call_function(Obj(value.__wrapped__, path), args, kwargs, node)
         if isinstance(value, functools.partial):
             parts = tuple(
-                self.lift(v, (*callee.path, (".", "args"), ("[]", i)))
+                self.objects.lift(v, (*callee.path, (".", "args"), ("[]", i)))
                 for i, v in enumerate(value.args)
             )
             named = {
-                k: self.lift(v, (*callee.path, (".", "keywords"), ("[]", k)))
+                k: self.objects.lift(v, (*callee.path, (".", "keywords"), ("[]", k)))
                 for k, v in value.keywords.items()
             }
-            inner = self.lift(value.func, (*callee.path, (".", "func")))
+            inner = self.objects.lift(value.func, (*callee.path, (".", "func")))
             return self.call(inner, parts + args, {**named, **kwargs}, node)
         if type(getattr(value, "__self__", None)).__module__.startswith("numpy"):
             return self._no_rule(value, node)
@@ -236,10 +262,10 @@ class Calls(Mixin):
         if isinstance(value, types.FunctionType):
             return self._call_python(callee, args, kwargs, node)
         if isinstance(value, type):
-            return self.construct(value, args, kwargs, node)
+            return self.instances.construct(value, args, kwargs, node)
         call = inspect.getattr_static(type(value), "__call__", None)
         if isinstance(call, types.FunctionType):
-            self.guard_class(callee, call, "__call__")
+            self.objects.guard_class(callee, call, "__call__")
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self._no_rule(value, node)
 
@@ -249,15 +275,15 @@ class Calls(Mixin):
         owner, function = method.__self__, method.__func__
         if not path:
             return Obj(owner), Obj(function)
-        holder, (step, name) = self.lifted.get(path[:-1]), path[-1]
+        holder, (step, name) = self.objects.lifted.get(path[:-1]), path[-1]
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
-            return self.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
+            return self.objects.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
         held_by_owner = isinstance(holder, Obj) and holder.value is owner
         if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
             return holder, Obj(function, at)
-        self.lift(function, at)  # another function may take its place
-        return self.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
+        self.objects.lift(function, at)  # another function may take its place
+        return self.objects.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
     def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         if _is_library(callee.value):
@@ -267,41 +293,50 @@ class Calls(Mixin):
     def _call_vectorized(self, function: Value, args: Any, kwargs: Any, node: Any) -> Value:
         """A scalar function made a ufunc by `@vectorize`: a loop over the elements."""
         if kwargs or not all(isinstance(a, (Num, Ref)) for a in args):
-            self.refuse(node, "a vectorized function takes numbers and arrays here")
+            self.places.refuse(node, "a vectorized function takes numbers and arrays here")
         if all(isinstance(a, Num) for a in args):
             result = self.call(function, tuple(args), {}, node)
-            return self.of_rank_0(result)
-        total = self.sym(args[0])
+            return self.numpy_calls.of_rank_0(result)
+        total = self.arrays.sym(args[0])
         for a in args[1:]:  # the sum has the shape all arguments are broadcast to
-            total = self.b.emit("add", total, self.sym(a))
+            total = self.b.emit("add", total, self.arrays.sym(a))
         flat = []
         for a in args:
             if isinstance(a, Num):
                 flat.append(a)
                 continue
-            full = self.wrap(self.b.emit("copy", self.b.emit("broadcast_like", self.sym(a), total)))
+            full = self.arrays.wrap(
+                self.b.emit("copy", self.b.emit("broadcast_like", self.arrays.sym(a), total))
+            )
             flat.append(self.call_surface("numpy.ravel", (full,), {}, node))
-        size = self.wrap(
-            self.b.emit("shape", self.sym(next(f for f in flat if isinstance(f, Ref))), axis=0)
+        size = self.arrays.wrap(
+            self.b.emit(
+                "shape", self.arrays.sym(next(f for f in flat if isinstance(f, Ref))), axis=0
+            )
         )
-        zero, one = self.constant(0), self.constant(1)
+        zero, one = constant(0), constant(1)
         with self.b.into([]):  # one element, to learn the result's dtype
             before = self.state.copy()
-            first = [self.row(f, zero, node) if isinstance(f, Ref) else f for f in flat]
-            dtype = self.sym(self.call(function, tuple(first), {}, node)).dtype
-            self.state = before
-        out = self.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
-        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
+            first = [
+                self.evaluator.statements.row(f, zero, node) if isinstance(f, Ref) else f
+                for f in flat
+            ]
+            dtype = self.arrays.sym(self.call(function, tuple(first), {}, node)).dtype
+            self.session.state = before
+        out = self.arrays.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
+        index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
             k = self.state.env.pop(index.id)
-            elements = [self.row(f, k, node) if isinstance(f, Ref) else f for f in flat]
+            elements = [
+                self.evaluator.statements.row(f, k, node) if isinstance(f, Ref) else f for f in flat
+            ]
             value = self.call(function, tuple(elements), {}, node)
-            self.assign_index(out, (("int", k.operand),), value, node)
+            self.indexing.assign_index(out, (("int", k.operand),), value, node)
             return False
 
-        self.for_each(index, RangeVal(zero, size, one), body, None, node)
-        return self.wrap(self.b.emit("reshape", self.sym(out), *total.shape))
+        self.evaluator.for_each(index, RangeVal(zero, size, one), body, None, node)
+        return self.arrays.wrap(self.b.emit("reshape", self.arrays.sym(out), *total.shape))
 
     def _no_rule(self, value: Any, node: Any) -> Any:
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
@@ -312,7 +347,7 @@ class Calls(Mixin):
             text = known
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
-        return self.refuse(
+        return self.places.refuse(
             node,
             f"{text} has no rule, so it cannot be differentiated or compiled",
             "write it in NumPy, or teach it with s2s.defrule",
@@ -321,9 +356,9 @@ class Calls(Mixin):
     def _call_s2s(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         """A decorated function called from another: a compiled one is simply inlined."""
         value = callee.value
-        if any(f.function is value.python for f in self.frames()):
+        if any(f.function is value.python for f in self.places.frames()):
             name = value.python.__name__
-            return self.refuse(
+            return self.places.refuse(
                 node,
                 f"here {name} is its gradient, not the function itself",
                 f"leave {name} undecorated and write g = s2s.grad({name})",
@@ -336,17 +371,19 @@ class Calls(Mixin):
     def must_fit(self, function: Any, args: Any, kwargs: Any, node: Any) -> None:
         """Raises a TypeError, as Python does, for arguments that a function does not take."""
         problem = misfit(function, args, kwargs)
-        if problem and self.runtime_depth:
-            raise self.located(TypeError(problem), node)  # if the run comes here
+        if problem and self.joins.runtime_depth:
+            raise self.places.located(TypeError(problem), node)  # if the run comes here
         if problem:
-            raise self.refusal(node, problem, "call it as its documentation says", S2STypeError)
+            raise self.places.refusal(
+                node, problem, "call it as its documentation says", S2STypeError
+            )
 
     def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
             return self._join_list(path, args, kwargs, node)
         refs = tuple(a for a in (*args, *kwargs.values()) if isinstance(a, Ref))
-        result = self.wrap(self.surface_call(path, args, kwargs, node), refs)
-        return self.of_rank_0(result) if path in RANK_0 else result
+        result = self.arrays.wrap(self.surface_call(path, args, kwargs, node), refs)
+        return self.numpy_calls.of_rank_0(result) if path in RANK_0 else result
 
     def _is_growing(self, value: Value) -> bool:
         return isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing)
@@ -355,30 +392,40 @@ class Calls(Mixin):
         """Joins the elements of a run-time list, whose count no surface can know."""
         known = inspect.signature(SURFACES[path]).parameters
         if any(k not in known for k in kwargs) or len(args) > ("axis" in known) + 1:
-            self.refuse(node, f"{path} of a run-time list with these arguments", "leave them out")
-        axis = kwargs.get("axis") or (args[1] if len(args) > 1 else self.constant(0))
-        axis = self.integer(axis, node)
-        axis = self.static(axis, node, "the axis")
+            self.places.refuse(
+                node, f"{path} of a run-time list with these arguments", "leave them out"
+            )
+        axis = kwargs.get("axis") or (args[1] if len(args) > 1 else constant(0))
+        axis = self.evaluator.python_calls.integer(axis, node)
+        axis = self.expressions.static(axis, node, "the axis")
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
-        told = {k: self.static(v, node, k) for k, v in kwargs.items() if k in ("dtype", "casting")}
+        told = {
+            k: self.expressions.static(v, node, k)
+            for k, v in kwargs.items()
+            if k in ("dtype", "casting")
+        }
         with self.guarding(node):
             stacked = cast_operand(stacked, told.get("dtype"), told.get("casting", "same_kind"))
         if path == "numpy.vstack" and stacked.ndim == 2:
-            return self.wrap(stacked)
+            return self.arrays.wrap(stacked)
         if path == "numpy.stack":
-            moved = self.constant(0), self.constant(axis)
-            return self.call_surface("numpy.moveaxis", (self.wrap(stacked), *moved), {}, node)
+            moved = constant(0), constant(axis)
+            return self.call_surface(
+                "numpy.moveaxis", (self.arrays.wrap(stacked), *moved), {}, node
+            )
         if stacked.ndim < 2:
-            raise self.located(ValueError("zero-dimensional arrays cannot be concatenated"), node)
+            raise self.places.located(
+                ValueError("zero-dimensional arrays cannot be concatenated"), node
+            )
         if path == "numpy.hstack":
             axis = 0 if stacked.ndim == 2 else 1
         axis += stacked.ndim - 1 if axis < 0 else 0
         # The list's axis goes right before the one it is joined to, and the two merge.
-        front = [self.wrap(stacked), self.constant(0), self.constant(axis)]
-        moved = self.sym(self.call_surface("numpy.moveaxis", front, {}, node))
+        front = [self.arrays.wrap(stacked), constant(0), constant(axis)]
+        moved = self.arrays.sym(self.call_surface("numpy.moveaxis", front, {}, node))
         sizes = list(moved.shape)
         merged = [*sizes[:axis], sizes[axis] * sizes[axis + 1], *sizes[axis + 2 :]]
-        return self.wrap(self.b.emit("reshape", moved, *merged))
+        return self.arrays.wrap(self.b.emit("reshape", moved, *merged))
 
     def surface_call(self, path: str, args: Any, kwargs: Any, node: Any) -> Any:
         with self.guarding(node, path):
@@ -395,8 +442,10 @@ class Calls(Mixin):
             if value.known is not None and not isinstance(value.known[0], (float, np.floating)):
                 return value.known[0]
             return Sym(self.b, value.operand)
-        if isinstance(value, (Ref, Rec, RngVal)):
-            return self.sym(value)
+        if isinstance(value, (Ref, Rec)):
+            return self.arrays.sym(value)
+        if isinstance(value, RngVal):
+            return Sym(self.b, value.operand)
         if isinstance(value, TupleVal):
             return tuple(self.to_surface(v, node) for v in value.values)
         if isinstance(value, ListVal):
@@ -408,33 +457,37 @@ class Calls(Mixin):
             return [self.to_surface(v, node) for v in value]
         if isinstance(value, Obj):
             return value.value
-        items = None if isinstance(value, ViewVal) else self.static_items(value)
+        items = None if isinstance(value, ViewVal) else self.expressions.static_items(value)
         if items is not None:
             return [self.to_surface(v, node) for v in items]
         advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
-        return self.refuse(node, f"{self.kind_of(value)} cannot be passed here", advice)
+        return self.places.refuse(node, f"{kind_text(value)} cannot be passed here", advice)
 
     def guarding(self, node: core.Node, path: str = "") -> Any:
-        return _Guarding(self, node, path)
+        return _Guarding(self.places, node, path)
 
     def _numpy_in_place(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and not kwargs:
             with self.guarding(node):
-                self.write(args[0], (), self.sym(args[1]), node)
+                self.arrays.write(args[0], (), self.arrays.sym(args[1]), node)
             return Obj(None)
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and "where" in kwargs:
             return self.call_function(Obj(copy_where), args, kwargs, node)
         if _is_add_at(value) and len(args) == 3 and isinstance(args[0], Ref) and not kwargs:
             ref, index, addend = args
             if not isinstance(addend, (Num, Ref)):
-                addend = self.as_array(addend, node)
-            items = self.index_items(ref, index, node)
+                addend = self.indexing.as_array(addend, node)
+            items = self.indexing.index_items(ref, index, node)
             with self.guarding(node):
-                have, want = self.sym(addend), self.ref_type(ref).dtype
+                have, want = self.arrays.sym(addend), self.joins.ref_type(ref).dtype
                 result = result_dtype("add", (Array(want, ()), have.type))
                 if not np.can_cast(result, want, "same_kind"):
-                    self.refuse(node, f"np.add.at of {have.dtype} into {want}", "convert it first")
-                self.write(ref, (("index", plain_items(items)),), self.sym(addend), node, add=True)
+                    self.places.refuse(
+                        node, f"np.add.at of {have.dtype} into {want}", "convert it first"
+                    )
+                self.arrays.write(
+                    ref, (("index", plain_items(items)),), self.arrays.sym(addend), node, add=True
+                )
             return Obj(None)
         return self._no_rule(value, node)
 
@@ -443,35 +496,35 @@ class Calls(Mixin):
     def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         function = callee.value
         if hasattr(function, "_s2s_build"):
-            return self.build_objects(function, args, kwargs, node)
+            return self.effects.build_objects(function, args, kwargs, node)
         if hasattr(function, "_s2s_look"):
-            return self.look(function, args, kwargs, node)
+            return self.effects.look(function, args, kwargs, node)
         if hasattr(function, "_s2s_instead"):
             if hasattr(function, "_s2s_tensors"):
                 inner = Obj(function._s2s_instead)
-                return self.as_tensor(self.call_object(inner, args, kwargs, node))
+                return self.arrays.as_tensor(self.call_object(inner, args, kwargs, node))
             return self.call_function(Obj(function._s2s_instead), args, kwargs, node)
         try:
             bound = signature(function).bind(*args, **kwargs)
         except TypeError as error:
-            raise self.located(TypeError(f"{function.__name__}() {error}"), node) from None
+            raise self.places.located(TypeError(f"{function.__name__}() {error}"), node) from None
         env = self._bound_arguments(bound, callee)
-        source = self.sources.get(function)
+        source = self.shared.sources.get(function)
         if source is None:
             try:
-                source = self.sources[function] = read(function)
+                source = self.shared.sources[function] = read(function)
             except S2SError as error:
-                raise self.refusal(node, error.message, error.advice, type(error)) from None
+                raise self.places.refusal(node, error.message, error.advice, type(error)) from None
         # By whatever path it is reached, what it reads is read once.
         path = (
             ()
             if function is self.shared.main
             else self.shared.paths.setdefault(function, callee.path)
         )
-        if self.stays_call(function):
+        if self.outline.stays_call(function):
             known = Callee(function, function, source, function, path, None)
-            return self.call_outlined(known, env, node)
-        return self.run_function(source, function, path, env, None, function, node)
+            return self.outline.call_outlined(known, env, node)
+        return self.evaluator.run_function(source, function, path, env, None, function, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
         env: dict[str, Value] = {}
@@ -481,11 +534,11 @@ class Calls(Mixin):
                 if parameter.kind is parameter.VAR_POSITIONAL:
                     value = TupleVal(tuple(value))
                 elif parameter.kind is parameter.VAR_KEYWORD:
-                    value = self.new_dict(tuple(value), tuple(value.values()))
+                    value = self.arrays.new_dict(tuple(value), tuple(value.values()))
             elif parameter.kind is parameter.VAR_POSITIONAL:
                 value = TupleVal(())
             elif parameter.kind is parameter.VAR_KEYWORD:
-                value = self.new_dict((), ())
+                value = self.arrays.new_dict((), ())
             else:
                 value = self._default(callee, name, parameter.default)
             env[name] = value
@@ -500,27 +553,29 @@ class Calls(Mixin):
                 (".", "__kwdefaults__"),
                 ("[]", name),
             )  # in a dict: it may change
-            return self.lift(default, place, static=plain)
+            return self.objects.lift(default, place, static=plain)
         if plain:
-            return self.constant(default)
+            return constant(default)
         if callee.path:
             names = list(signature(function).parameters)
             code = function.__code__
             first = code.co_argcount - len(function.__defaults__ or ())
-            return self.lift(
+            return self.objects.lift(
                 default, (*callee.path, (".", "__defaults__"), ("[]", names.index(name) - first))
             )
-        return self.constant(default)
+        return constant(default)
 
     def call_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> Value:
         frame = closure.frame
         source = dataclasses.replace(frame.source, node=closure.node, checked=closure.node)
         place = source.span(closure.node)
         env = self._bind_closure(closure, args, kwargs, node)
-        if self.stays_call(place):
+        if self.outline.stays_call(place):
             callee = Callee(closure, place, source, frame.function, frame.path, frame)
-            return self.call_outlined(callee, env, node)
-        return self.run_function(source, frame.function, frame.path, env, frame, place, node)
+            return self.outline.call_outlined(callee, env, node)
+        return self.evaluator.run_function(
+            source, frame.function, frame.path, env, frame, place, node
+        )
 
     def _bind_closure(
         self, closure: Closure, args: Any, kwargs: Any, node: Any
@@ -544,7 +599,7 @@ class Calls(Mixin):
         try:
             bound = inspect.Signature(parameters).bind(*args, **kwargs)
         except TypeError as error:
-            raise self.located(TypeError(str(error)), node) from None
+            raise self.places.located(TypeError(str(error)), node) from None
         env = {}
         for p in parameters:
             if p.name in bound.arguments:
@@ -552,13 +607,13 @@ class Calls(Mixin):
                 if p.kind is p.VAR_POSITIONAL:
                     value = TupleVal(tuple(value))
                 elif p.kind is p.VAR_KEYWORD:
-                    value = self.new_dict(tuple(value), tuple(value.values()))
+                    value = self.arrays.new_dict(tuple(value), tuple(value.values()))
             elif p.kind is p.VAR_POSITIONAL:
                 value = TupleVal(())
             elif p.kind is p.VAR_KEYWORD:
-                value = self.new_dict((), ())
-            elif closure.frame.owner is not self:
-                value = self.captured(closure, p.name)
+                value = self.arrays.new_dict((), ())
+            elif closure.frame.owner is not self.evaluator:
+                value = self.outline.captured(closure, p.name)
             else:
                 value = defaults[p.name]
             env[p.name] = value

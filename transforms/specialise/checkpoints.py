@@ -11,61 +11,70 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..ir.builder import Builder
 from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
+from ..ir.record import record
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Dim
 from ..rules.random_draws import refuse_second_draw
 from ..syntax import core
-from .values import CheckpointedVal, Mixin, RangeVal, State, Value
+from .iterators import Iterators
+from .loops import Loops
+from .places import Places
+from .python_calls import PythonCalls
+from .session import Part
+from .values import CheckpointedVal, RangeVal, Value
 
 
-class Checkpoints(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Checkpoints(Part):
+    """Loops whose adjoint sweep computes iterations again."""
 
-    b: Builder
-    state: State
+    places: Places
+    iterators: Iterators
+    loops: Loops
+    python_calls: PythonCalls
 
     def checkpointed(self, over: Value, kwargs: dict[str, Value], node: Any) -> Value:
         if set(kwargs) not in ({"snapshots"}, {"memory"}):
-            raise self.refusal(
-                node, "a checkpointed loop needs one of snapshots= and memory=",
+            raise self.places.refusal(
+                node,
+                "a checkpointed loop needs one of snapshots= and memory=",
                 "say how many states may be kept: s2s.checkpoint(range(n), snapshots=10)",
                 S2STypeError,
-            )  # fmt: skip
+            )
         ((name, value),) = kwargs.items()
-        amount = self.integer(value, node)
+        amount = self.python_calls.integer(value, node)
         message = f"{name} must be at least 1"
         if amount.known is None:
             failure = Raise("ValueError", (message,), self.b.origin)
             enough = (self.b.sym(amount.operand) >= 1).operand
             self.b.block.append(If(enough, [], [failure], [], self.b.origin))
         elif amount.known[0] < 1:
-            raise self.located(ValueError(message), node)
+            raise self.places.located(ValueError(message), node)
         return CheckpointedVal(over, amount, name == "memory")
 
     def checkpointed_loop(
         self, target: core.Expr, over: CheckpointedVal, body: Any, until: str | None, node: Any
     ) -> bool:
         if until is not None:
-            self.refuse(
+            self.places.refuse(
                 node,
                 "a checkpointed loop runs to its end: no `break` and no `return`",
                 "let further iterations change nothing, or leave s2s.checkpoint out",
             )
         rounds = IterationLimit("specialise: sizes of a checkpointed loop")
-        inner = self.whole(over.inner, node)
+        inner = self.iterators.whole(over.inner, node)
         while True:
             rounds.count()
-            attempt = self.checkpoint()
+            attempt = self.session.checkpoint()
             if isinstance(inner, RangeVal):
-                self._range_loop(target, inner, body, None, node)
+                self.loops._range_loop(target, inner, body, None, node)
             else:
-                with self.holding(inner, node):
-                    stream = self.stream(inner, node)
-                    self._stream_loop(target, stream, body, None, node)
+                with self.loops.holding(inner, node):
+                    stream = self.loops.stream(inner, node)
+                    self.loops._stream_loop(target, stream, body, None, node)
             loop = self.b.block[-1]
             assert isinstance(loop, For)
             found = self._open_sizes(loop, node)
@@ -73,13 +82,13 @@ class Checkpoints(Mixin):
                 self._check_sizes(loop, found)
             if not found or self.b.facts.sizes is None:
                 break
-            self.rollback(attempt)
+            self.session.rollback(attempt)
             equal = [self.b.facts.relate(*self._sizes(*place)) == "equal" for place in found]
             if not any(equal):
                 self._refuse_shapes([c for c, _ in found], node)
         for stmt in walk(loop.body):
             if isinstance(stmt, Draw):
-                refuse_second_draw(stmt, self.frame)
+                refuse_second_draw(stmt, self.places.frame)
         loop.budget = Budget(over.amount.operand, over.in_bytes)
         return False
 
@@ -90,14 +99,14 @@ class Checkpoints(Mixin):
         found: list[tuple[Carried, int]] = []
         for c in (c for c in loop.carried if c.phi in reads):
             if isinstance(c.phi.type, ListOf):
-                self.refuse(
+                self.places.refuse(
                     node,
                     f"{_name(c)} grows in this loop, which is checkpointed",
                     "write into an array of fixed shape: ys[i] = y",
                 )
             made = self.b.definitions.get(c.init.name) if isinstance(c.init, Var) else None
             if made is not None and made.name == "undef" and isinstance(c.init.type, Array):
-                self.refuse(
+                self.places.refuse(
                     node,
                     f"{_name(c)} goes from one iteration of this checkpointed loop to the next, "
                     "and has no shape before the first",
@@ -113,7 +122,7 @@ class Checkpoints(Mixin):
 
     def _refuse_shapes(self, carried: list[Carried], node: Any) -> NoReturn:
         name = _name(carried[0])
-        self.refuse(
+        self.places.refuse(
             node,
             f"{name} may change its shape in this loop, which is checkpointed",
             f"keep one shape, as {name}[:] = … does; or leave s2s.checkpoint out",

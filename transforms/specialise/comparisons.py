@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..frontend.kernel_interface import ObjectGuard
-from ..ir.builder import Builder
 from ..ir.nodes import Var
+from ..ir.record import record
 from ..syntax import core
+from .calls import Calls
+from .expressions import Expressions
+from .joins import Joins
+from .operators import Operators
+from .places import Places
+from .session import Part
+from .tape import Tapes
 from .values import (
     Bound,
     Cell,
@@ -19,16 +26,16 @@ from .values import (
     InstanceVal,
     IterVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Partial,
     RangeVal,
     Ref,
-    State,
     TupleVal,
     Value,
     ViewVal,
+    constant,
+    kind_text,
 )
 
 COMPARE: dict[str, str] = {
@@ -54,25 +61,32 @@ _OWN_KIND = (
 )
 
 
-class Comparisons(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Comparisons(Part):
+    """Comparisons, identity and membership."""
 
-    b: Builder
-    state: State
+    places: Places
+    joins: Joins
+    expressions: Expressions
+    tape: Tapes
+    operators: Operators
+    calls: Calls
 
     def eval_Compare(self, node: core.Compare) -> Value:
-        return self._chain(node, self.eval(node.left), 0)
+        return self._chain(node, self.expressions.eval(node.left), 0)
 
     def _chain(self, node: core.Compare, left: Value, position: int) -> Value:
         """`a < b < c`: `c` is evaluated only if `a < b` holds."""
-        right = self.eval(node.rights[position])
+        right = self.expressions.eval(node.rights[position])
         if _is_set(node.rights[position]):
             for value in (left, *right.values):
                 self._must_hash(value, node)
         result = self.compare(node.ops[position], left, right, node)
         if position + 1 == len(node.ops):
             return result
-        return self.lazy_and(result, lambda: self._chain(node, right, position + 1), node)
+        return self.expressions.lazy_and(
+            result, lambda: self._chain(node, right, position + 1), node
+        )
 
     def _must_hash(self, value: Value, node: core.Node) -> None:
         """Refuses what equality alone does not find in a set: the hash of a float32 is that of
@@ -81,19 +95,21 @@ class Comparisons(Mixin):
         if isinstance(value, Num):
             plain = value.operand.type.dtype not in ("float32", "complex64")
         if not plain:
-            kind = self.kind_of(value)
-            self.refuse(node, f"`in` a set is not supported for {kind} of this type", "use a tuple")
+            kind = kind_text(value)
+            self.places.refuse(
+                node, f"`in` a set is not supported for {kind} of this type", "use a tuple"
+            )
 
     def compare(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         if op in ("is", "is not"):
             same = self._same_object(left, right, node)
-            return same if op == "is" else self.not_(same, node)
+            return same if op == "is" else self.expressions.not_(same, node)
         if op in ("in", "not in"):
-            found = self.python_bool(self._contains(left, right, node))
-            return found if op == "in" else self.not_(found, node)
+            found = self.expressions.python_bool(self._contains(left, right, node))
+            return found if op == "in" else self.expressions.not_(found, node)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
-            return self.binary(COMPARE[op], left, right, node)
-        result = self.special_compare(op, left, right, node)
+            return self.expressions.binary(COMPARE[op], left, right, node)
+        result = self.operators.special_compare(op, left, right, node)
         if result is not None:
             return result
         if _is_numpy(left) or _is_numpy(right):
@@ -103,82 +119,88 @@ class Comparisons(Mixin):
             return self._compare_sequences(op, left, right, node)
         if op in ("==", "!="):
             equal = self._equal(left, right, node)
-            return equal if op == "==" else self.not_(equal, node)
+            return equal if op == "==" else self.expressions.not_(equal, node)
         if isinstance(left, Obj) and isinstance(right, Obj) and _is_text(left) and _is_text(right):
-            with self.python_errors(node):
-                return self.constant(_PYTHON[op](left.value, right.value))
-        return self.refuse(
-            node, f"comparing {self.kind_of(left)} and {self.kind_of(right)} is not supported"
+            with self.places.python_errors(node):
+                return constant(_PYTHON[op](left.value, right.value))
+        return self.places.refuse(
+            node, f"comparing {kind_text(left)} and {kind_text(right)} is not supported"
         )
 
     def _compare_with_numpy(self, op: str, left: Value, right: Value, node: Any) -> Value:
         """An array or a NumPy number compares elementwise, with whatever it is compared."""
         array, other = (left, right) if _is_numpy(left) else (right, left)
         if _sequence_class(other) is not None or isinstance(other, RangeVal):
-            made = self.call_surface("numpy.array", (other,), {}, node)
+            made = self.calls.call_surface("numpy.array", (other,), {}, node)
             pair = (array, made) if array is left else (made, array)
-            return self.binary(COMPARE[op], *pair, node)
+            return self.expressions.binary(COMPARE[op], *pair, node)
         plain = isinstance(other, Obj) and isinstance(other.value, _PLAIN)
         if op not in ("==", "!=") or not (plain or isinstance(other, DictVal)):
-            kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
-            return self.refuse(node, f"comparing {kinds} is not supported")
-        differs = self.constant(op == "!=")
-        if isinstance(array, Num) or not self.ref_type(array).ndim:
+            kinds = f"{kind_text(left)} and {kind_text(right)}"
+            return self.places.refuse(node, f"comparing {kinds} is not supported")
+        differs = constant(op == "!=")
+        if isinstance(array, Num) or not self.joins.ref_type(array).ndim:
             return differs
         dtype = {"dtype": Obj(np.dtype(bool))}
-        return self.call_surface("numpy.full_like", (array, differs), dtype, node)
+        return self.calls.call_surface("numpy.full_like", (array, differs), dtype, node)
 
     def _compare_sequences(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
-        p, q = self.static_items(left), self.static_items(right)
+        p, q = self.expressions.static_items(left), self.expressions.static_items(right)
         if p is None or q is None or op not in ("==", "!="):
-            return self.refuse(node, "only == and != compare sequences here")
+            return self.places.refuse(node, "only == and != compare sequences here")
         if len(p) != len(q) and not isinstance(left, TupleVal):
-            return self.constant(op == "!=")
-        total: Value = self.constant(True)
+            return constant(op == "!=")
+        total: Value = constant(True)
         for x, y in zip(p, q):
-            total = self.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
+            total = self.expressions.lazy_and(
+                total, lambda x=x, y=y: self._equal_items(x, y, node), node
+            )
         if len(p) != len(q):  # tuples compare the elements that both have, which may fail
-            total = self.constant(False)
-        total = self.python_bool(total)
-        return total if op == "==" else self.not_(total, node)
+            total = constant(False)
+        total = self.expressions.python_bool(total)
+        return total if op == "==" else self.expressions.not_(total, node)
 
     def _equal_items(self, x: Value, y: Value, node: core.Node) -> Num:
         """Containers take an element for equal to itself, NaN and arrays too."""
         if _is_identical(x, y):
-            return self.constant(True)
-        return self.truth(self.compare("==", x, y, node), node)
+            return constant(True)
+        return self.expressions.truth(self.compare("==", x, y, node), node)
 
     def _equal(self, left: Value, right: Value, node: core.Node) -> Value:
-        result = self.equal_fields(left, right, node)
+        result = self.operators.equal_fields(left, right, node)
         if result is not None:
             return result
         if isinstance(left, Obj) and isinstance(right, Obj):
-            with self.python_errors(node):
-                return self.constant(bool(left.value == right.value))
+            with self.places.python_errors(node):
+                return constant(bool(left.value == right.value))
         if isinstance(left, RangeVal) and isinstance(right, RangeVal):
-            p, q = self.static_items(left), self.static_items(right)
+            p, q = self.expressions.static_items(left), self.expressions.static_items(right)
             if p is None or q is None:
-                self.refuse(node, "comparing ranges needs bounds known while compiling")
-            return self.constant([x.known for x in p] == [y.known for y in q])
+                self.places.refuse(node, "comparing ranges needs bounds known while compiling")
+            return constant([x.known for x in p] == [y.known for y in q])
         if isinstance(left, ViewVal) and isinstance(right, ViewVal):
             return self._equal_views(left, right, node)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Obj) and isinstance(side.value, _PLAIN):
-                return self.constant(False)
+                return constant(False)
             if isinstance(side, _OWN_KIND) and isinstance(other, (*_OWN_KIND, Num)):
                 if type(side) is type(other):
                     return self._same_object(left, right, node)
-                return self.constant(False)
-        kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
-        return self.refuse(node, f"comparing {kinds} is not supported")
+                return constant(False)
+        kinds = f"{kind_text(left)} and {kind_text(right)}"
+        return self.places.refuse(node, f"comparing {kinds} is not supported")
 
     def _equal_views(self, left: ViewVal, right: ViewVal, node: core.Node) -> Value:
         if left.kind == right.kind == "keys":
             p, q = (self.state.heap[v.cell].keys for v in (left, right))
-            return self.constant(set(p) == set(q))
+            return constant(set(p) == set(q))
         if left.kind == right.kind == "values":  # they have no equality but identity
-            self.refuse(node, "comparing the values of dicts is not supported", "compare lists")
-        return self.refuse(node, "comparing views of dicts is not supported", "compare the dicts")
+            self.places.refuse(
+                node, "comparing the values of dicts is not supported", "compare lists"
+            )
+        return self.places.refuse(
+            node, "comparing views of dicts is not supported", "compare the dicts"
+        )
 
     # ---- identity
 
@@ -187,19 +209,21 @@ class Comparisons(Mixin):
         if isinstance(left, Obj) and isinstance(right, Obj):
             same = left.value is right.value
             if not same and isinstance(left.value, (str, bytes)) and left.value == right.value:
-                self.refuse(node, "`is` of equal strings depends on the interpreter", "use ==")
-            return self.constant(same)
+                self.places.refuse(
+                    node, "`is` of equal strings depends on the interpreter", "use =="
+                )
+            return constant(same)
         if isinstance(left, Num) and isinstance(right, Num):
             return self._same_number(left, right, node)
         if type(left) is not type(right):
-            return self.constant(False)
+            return constant(False)
         if _is_identical(left, right):
-            return self.constant(True)
-        if isinstance(left, Ref) and {left.cell, right.cell} <= self.variables.keys():
+            return constant(True)
+        if isinstance(left, Ref) and {left.cell, right.cell} <= self.tape.variables.keys():
             # Which Variables these are is guarded; a part of one is an array of its own.
             unsure = bool(left.path and right.path)
-            if self.variables[left.cell] is self.variables[right.cell] and not unsure:
-                return self.constant(not left.path and not right.path)
+            if self.tape.variables[left.cell] is self.tape.variables[right.cell] and not unsure:
+                return constant(not left.path and not right.path)
         elif isinstance(left, Ref):
             others = left.cell is not right.cell and self._may_be_one(left, right)
             unsure = others or left == right
@@ -208,9 +232,11 @@ class Comparisons(Mixin):
         else:
             unsure = True
         if unsure:
-            kind = self.kind_of(left)
-            self.refuse(node, f"whether this is the same object ({kind}) is not known", "use ==")
-        return self.constant(False)
+            kind = kind_text(left)
+            self.places.refuse(
+                node, f"whether this is the same object ({kind}) is not known", "use =="
+            )
+        return constant(False)
 
     def _may_be_one(self, left: Value, right: Value) -> bool:
         """Whether distinct cells may be one object: two arguments, or one of two."""
@@ -223,15 +249,15 @@ class Comparisons(Mixin):
         types = left.operand.type, right.operand.type
         if any(t.dtype == "bool" for t in types):
             if types[0].dtype != types[1].dtype or types[0].weak != types[1].weak:
-                return self.constant(False)
-            return self.binary("equal", left, right, node)  # there are but two objects
+                return constant(False)
+            return self.expressions.binary("equal", left, right, node)  # there are but two objects
         if left is right or (left.operand == right.operand and isinstance(left.operand, Var)):
-            return self.constant(True)
+            return constant(True)
         known = [n.known[0] for n in (left, right) if n.known is not None]
         small = [k for k in known if isinstance(k, int) and -5 <= k <= 256]
         if len(small) == 2:  # of which there is one object each
-            return self.constant(small[0] == small[1])
-        return self.refuse(node, "`is` of numbers depends on the interpreter", "use ==")
+            return constant(small[0] == small[1])
+        return self.places.refuse(node, "`is` of numbers depends on the interpreter", "use ==")
 
     # ---- membership
 
@@ -239,36 +265,40 @@ class Comparisons(Mixin):
         if isinstance(container, ViewVal) and container.kind == "keys":
             container = DictVal(container.cell)
         if isinstance(container, DictVal):
-            key = self.dict_key(item, node)
-            return self.constant(key in self.state.heap[container.cell].keys)
-        special = self.call_special(container, "__contains__", (item,), node)
+            key = self.expressions.dict_key(item, node)
+            return constant(key in self.state.heap[container.cell].keys)
+        special = self.operators.call_special(container, "__contains__", (item,), node)
         if special is not None:
-            return self.truth(special, node)
+            return self.expressions.truth(special, node)
         known = isinstance(item, Obj) or (isinstance(item, Num) and item.known is not None)
         if isinstance(container, Obj) and (_is_text(container) or known):
             return self._static_contains(item, container, node)
         if isinstance(container, Ref):
             equal = self.compare("==", container, item, node)
-            return self.call_surface("numpy.any", (equal,), {}, node)
+            return self.calls.call_surface("numpy.any", (equal,), {}, node)
         if isinstance(container, IterVal):
-            self.refuse(node, "`in` consumes a part of this iterator", "make a list of it first")
-        items = self.static_items(container)
+            self.places.refuse(
+                node, "`in` consumes a part of this iterator", "make a list of it first"
+            )
+        items = self.expressions.static_items(container)
         if items is None:
-            return self.refuse(node, "`in` needs a container that is known while compiling")
-        total: Value = self.constant(False)
+            return self.places.refuse(node, "`in` needs a container that is known while compiling")
+        total: Value = constant(False)
         for other in items:
-            total = self.lazy_or(total, lambda x=other: self._equal_items(x, item, node), node)
+            total = self.expressions.lazy_or(
+                total, lambda x=other: self._equal_items(x, item, node), node
+            )
         return total
 
     def _static_contains(self, item: Value, container: Obj, node: core.Node) -> Value:
         if not isinstance(item, (Obj, Num)):
-            self.refuse(node, f"`in` a string or bytes does not apply to {self.kind_of(item)}")
-        key = self.static(item, node, "this value")
-        with self.python_errors(node):
+            self.places.refuse(node, f"`in` a string or bytes does not apply to {kind_text(item)}")
+        key = self.expressions.static(item, node, "this value")
+        with self.places.python_errors(node):
             found = key in container.value
         if container.path:
-            self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
-        return self.constant(found)
+            self.shared.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
+        return constant(found)
 
 
 def _is_set(node: core.Expr) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.cotangents import bar_type
 from ..frontend.check_subset import on_adjoint, on_pause, on_tape
-from ..ir.builder import Builder
 from ..ir.errors import S2STypeError
 from ..ir.nodes import (
     Array,
@@ -29,29 +28,48 @@ from ..ir.nodes import (
     targets_of,
     walk,
 )
+from ..ir.record import record
 from ..syntax import core
-from .derived import DerivedVal, Traced
+from .arrays import Arrays
+from .attributes import Attributes
+from .calls import Calls
+from .derived import Derivatives, DerivedVal, Traced
+from .expressions import Expressions
+from .joins import Joins
+from .managers import Managers
 from .patterns import Pattern, leaves_of
+from .places import Places
+from .session import Part
+from .statements import Statements
+from .tape import Tapes
 from .values import (
     Closure,
     DictVal,
     InstanceVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Ref,
-    State,
     TupleVal,
     Value,
+    kind_text,
 )
 
 
-class CustomRules(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class CustomRules(Part):
+    """Derivatives that a program defines itself."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    tape: Tapes
+    managers: Managers
+    derived: Derivatives
+    calls: Calls
+    attributes: Attributes
+    statements: Statements
 
     # ---- custom_gradient
 
@@ -60,20 +78,22 @@ class CustomRules(Mixin):
         if kwargs:
             args, kwargs = self._positional(derived.function, args, kwargs, node), {}
         float_args = [i for i, a in enumerate(args) if self._holds_floats(a)]
-        traced = self.trace(replace(derived, wrt=tuple(float_args)), args, kwargs, node)
+        traced = self.derived.trace(replace(derived, wrt=tuple(float_args)), args, kwargs, node)
         result = traced.result
         if not isinstance(result, TupleVal) or len(result.values) != 2:
-            raise self.refusal(
-                node, "a function with a custom gradient returns (value, gradient function)",
-                "return y, grad where grad(y_bar) gives one adjoint per argument", S2STypeError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                "a function with a custom gradient returns (value, gradient function)",
+                "return y, grad where grad(y_bar) gives one adjoint per argument",
+                S2STypeError,
+            )
         value, pull = result.values
-        self.refuse_variables_inside(traced.block, node)
-        self.name_arguments(traced)
+        self.tape.refuse_variables_inside(traced.block, node)
+        self.derived.name_arguments(traced)
         self.b.block += traced.block
 
         def pullback(seed: Value) -> list[Operand]:
-            bars = self.call(pull, self._seeds(pull, seed), {}, node)
+            bars = self.calls.call(pull, self._seeds(pull, seed), {}, node)
             return self._bars(bars, traced, args, float_args, node)
 
         return self.customised(value, traced.params, pullback, node)
@@ -83,27 +103,30 @@ class CustomRules(Mixin):
         values if it takes that many."""
         if isinstance(seed, TupleVal) and isinstance(pull, Closure):
             several = pull.node.params.star is not None
-            if several or 1 < len(self.parameter_names(pull)) == len(seed.values):
+            if several or 1 < len(self.derived.parameter_names(pull)) == len(seed.values):
                 return seed.values
         return (seed,)
 
     def _positional(self, function: Value, args: Any, kwargs: Any, node: Any) -> Any:
         """Arguments in order of the parameters, so that adjoints can be told apart."""
-        names = self.parameter_names(function)
+        names = self.derived.parameter_names(function)
         rest = [n for n in names[len(args) :] if n in kwargs]
         if len(rest) != len(kwargs) or rest != names[len(args) : len(args) + len(rest)]:
-            self.refuse(node, "a function with a custom gradient takes its arguments by position",
-                        "leave out the keywords")  # fmt: skip
+            self.places.refuse(
+                node,
+                "a function with a custom gradient takes its arguments by position",
+                "leave out the keywords",
+            )
         return (*args, *(kwargs[n] for n in rest))
 
     def _holds_floats(self, value: Value) -> bool:
         if isinstance(value, Num):
             return is_float(value.operand.type)
         if isinstance(value, Ref):
-            return is_float(self.ref_type(value))
+            return is_float(self.joins.ref_type(value))
         if not isinstance(value, (TupleVal, ListVal, DictVal, InstanceVal)):
             return False
-        pattern = self.packer(None).pack(value)
+        pattern = self.derived.packer(None).pack(value)
         return any(is_float(leaf.type) for leaf in leaves_of(pattern))
 
     def _bars(
@@ -115,17 +138,19 @@ class CustomRules(Mixin):
         if len(parts) == len(args):
             parts = [parts[i] for i in float_args]
         if len(parts) != len(float_args):
-            raise self.refusal(
-                node, f"the gradient function returns {len(parts)} adjoints, and the function has "
+            raise self.places.refusal(
+                node,
+                f"the gradient function returns {len(parts)} adjoints, and the function has "
                 f"{len(float_args)} arguments with floats",
-                "return one adjoint per argument, None where there is none", S2STypeError,
-            )  # fmt: skip
+                "return one adjoint per argument, None where there is none",
+                S2STypeError,
+            )
         out: list[Operand] = []
         for part, pattern, own in zip(parts, traced.patterns, traced.trees(traced.params)):
             if isinstance(part, Obj) and part.value is None:
                 out += [self._zeros(x) for x in own]
             else:
-                out += self.matched(part, pattern, own, node, "the adjoint")
+                out += self.derived.matched(part, pattern, own, node, "the adjoint")
         return out
 
     def _zeros(self, x: Operand) -> Operand:
@@ -138,58 +163,62 @@ class CustomRules(Mixin):
         if kwargs:
             args = self._positional(derived.function, args, kwargs, node)
         float_args = [i for i, a in enumerate(args) if self._holds_floats(a)]
-        traced = self.trace(replace(derived, wrt=tuple(float_args)), args, {}, node)
+        traced = self.derived.trace(replace(derived, wrt=tuple(float_args)), args, {}, node)
         x = traced.result
         if not isinstance(x, (Num, Ref)) or not self._holds_floats(x):
-            raise self.refusal(
-                node, f"an implicit function returns one number or array, not {self.kind_of(x)}",
-                "put the unknowns into one array: s2s.flatten", S2STypeError,
-            )  # fmt: skip
-        self.refuse_variables_inside(traced.block, node)
-        self.name_arguments(traced)
+            raise self.places.refusal(
+                node,
+                f"an implicit function returns one number or array, not {kind_text(x)}",
+                "put the unknowns into one array: s2s.flatten",
+                S2STypeError,
+            )
+        self.tape.refuse_variables_inside(traced.block, node)
+        self.derived.name_arguments(traced)
         self.b.block += traced.block
         ((which, equation),) = derived.options
 
         def pullback(seed: Value) -> list[Operand]:
             by_x = DerivedVal("jacobian", equation, 0)
-            slope = self.sym(self.call(by_x, (x, *args), {}, node))
+            slope = self.arrays.sym(self.calls.call(by_x, (x, *args), {}, node))
             if which == "fixed_point":
-                slope = self._minus_identity(slope, x)
+                slope = self._minus_identity(slope, x, node)
             adjoint = self._solved(slope, seed, x, node)
             by_args = DerivedVal("vjp", equation, tuple(i + 1 for i in float_args))
-            bars = self.pull(by_args, (x, *args), {}, self.wrap(-adjoint), node)[1]
+            bars = self.derived.pull(by_args, (x, *args), {}, self.arrays.wrap(-adjoint), node)[1]
             return self._bars(bars, traced, args, float_args, node)
 
         return self.customised(x, traced.params, pullback, node)
 
-    def _minus_identity(self, slope: Any, x: Value) -> Any:
+    def _minus_identity(self, slope: Any, x: Value, node: core.Node) -> Any:
         if isinstance(x, Num):
             return slope - 1.0
-        size = self._size(x)
+        size = self._size(x, node)
         square = self.b.emit("reshape", slope, size, size)
         eye = self.b.emit("eye", size, size, 0, dtype=slope.dtype)
         return square - eye
 
-    def _size(self, x: Value) -> Any:
-        return self.sym(self.attribute(x, "size", None))
+    def _size(self, x: Value, node: core.Node) -> Any:
+        return self.arrays.sym(self.attributes.attribute(x, "size", node))
 
     def _solved(self, slope: Any, seed: Value, x: Value, node: Any) -> Any:
         """u with slope.T @ u = seed, in the shape of x."""
         if isinstance(x, Num):
-            return self.sym(seed) / slope
-        size = self._size(x)
+            return self.arrays.sym(seed) / slope
+        size = self._size(x, node)
         square = self.b.emit("reshape", slope, size, size)
-        flat = self.wrap(self.b.emit("reshape", self.sym(seed), size))
-        across = self.wrap(self.b.emit("transpose", square, axes=(1, 0)))
-        solved = self.sym(self.call_surface("numpy.linalg.solve", (across, flat), {}, node))
-        return self.b.emit("reshape", solved, *self.sym(x).shape)
+        flat = self.arrays.wrap(self.b.emit("reshape", self.arrays.sym(seed), size))
+        across = self.arrays.wrap(self.b.emit("transpose", square, axes=(1, 0)))
+        solved = self.arrays.sym(
+            self.calls.call_surface("numpy.linalg.solve", (across, flat), {}, node)
+        )
+        return self.b.emit("reshape", solved, *self.arrays.sym(x).shape)
 
     # ---- checkpoint
 
     def derive_checkpoint(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """`f`, whose inner values are computed again in the sweep and not saved."""
         whole = replace(derived, kind="", wrt=())
-        traced = self.trace(whole, args, kwargs, node)
+        traced = self.derived.trace(whole, args, kwargs, node)
         block = traced.block
         bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
         reads = dict.fromkeys(x for s in walk(block) for x in operands_of(s) if isinstance(x, Var))
@@ -198,17 +227,17 @@ class CustomRules(Mixin):
 
         def pullback(seed: Value) -> list[Operand]:
             with self.b.into([]):
-                pattern, outs = self._leaves(traced.result, node)
-            seeds = self.matched(seed, pattern, outs, node, "the adjoint")
+                pattern, outs = self.derived._leaves(traced.result, node)
+            seeds = self.derived.matched(seed, pattern, outs, node, "the adjoint")
             floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
             again = Traced(self._quiet(block), [], [], inputs, None)
-            return self.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
+            return self.derived.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
 
         return self.customised(traced.result, inputs, pullback, node)
 
     def _quiet(self, block: Block) -> Block:
         """The block without its prints and errors, which have been made by then."""
-        products = CalleeVjps(Module(self.callees(block), ""))
+        products = CalleeVjps(Module(self.derived.callees(block), ""))
         made = products.without_effects(Function("again", [], block, []))
         self.shared.derived.update(products.functions)
         return made.body
@@ -217,42 +246,49 @@ class CustomRules(Mixin):
 
     def run_With(self, node: core.With) -> bool | None:
         if on_tape(node):
-            return self.run_tapes(node)
+            return self.tape.run_tapes(node)
         if on_pause(node):
-            return self.run_pause(node)
+            return self.tape.run_pause(node)
         if not on_adjoint(node):
-            return self.run_managed(node, node.items)
+            return self.managers.run_managed(node, node.items)
         item = node.items[0]
         call = item.value
         assert isinstance(call, core.Call)
-        owner = self.eval(call.function)
+        owner = self.expressions.eval(call.function)
         if not isinstance(owner, Obj) or not hasattr(owner.value, "_s2s_adjoint"):
-            return self.run_managed(node, node.items)
+            return self.managers.run_managed(node, node.items)
         if len(call.args) != 1 or not isinstance(call.args[0], core.Name):
-            self.refuse(call, "s2s.adjoint takes the name of a number or array",
-                        "write: with s2s.adjoint(h) as h_bar:")  # fmt: skip
+            self.places.refuse(
+                call,
+                "s2s.adjoint takes the name of a number or array",
+                "write: with s2s.adjoint(h) as h_bar:",
+            )
         if not isinstance(item.target, core.Name):
-            self.refuse(call, "the adjoint needs a name", "write: with s2s.adjoint(h) as h_bar:")
+            self.places.refuse(
+                call, "the adjoint needs a name", "write: with s2s.adjoint(h) as h_bar:"
+            )
         name, bar_name = call.args[0].id, item.target.id
-        value = self.eval(call.args[0])
+        value = self.expressions.eval(call.args[0])
         if not isinstance(value, (Num, Ref)) or not self._holds_floats(value):
-            self.refuse(call.args[0], f"{name} is no float number or array", "name one that is")
-        operand = self.read(value) if isinstance(value, Ref) else value.operand
+            self.places.refuse(
+                call.args[0], f"{name} is no float number or array", "name one that is"
+            )
+        operand = self.arrays.read(value) if isinstance(value, Ref) else value.operand
 
         def pullback(seed: Value) -> list[Operand]:
             self.state.env[bar_name] = seed
-            self.run(node.body)
+            self.statements.run(node.body)
             bar = self.state.env[bar_name]
             if not isinstance(bar, (Num, Ref)):
-                self.refuse(node, f"{bar_name} must stay a number or array")
-            with self.guarding(node):
-                return [self._fitted(self.sym(bar), operand, "the adjoint")]
+                self.places.refuse(node, f"{bar_name} must stay a number or array")
+            with self.calls.guarding(node):
+                return [self.derived._fitted(self.arrays.sym(bar), operand, "the adjoint")]
 
         new = self.customised(value, [operand], pullback, node)
         if isinstance(value, Ref) and isinstance(new, Ref):
             # The array goes on under its own name, and under those of its views.
-            with self.guarding(node):
-                self.write(value, (), self.sym(new), node)
+            with self.calls.guarding(node):
+                self.arrays.write(value, (), self.arrays.sym(new), node)
         else:
             self.state.env[name] = new
         return None
@@ -267,7 +303,7 @@ class CustomRules(Mixin):
         node: Any,
     ) -> Value:
         """`value`, with a derivative of its own; `pull` runs the code for it."""
-        pattern, leaves = self._leaves(value, node)
+        pattern, leaves = self.derived._leaves(value, node)
         floats = {leaf.index: x for leaf, x in zip(leaves_of(pattern), leaves) if is_float(x.type)}
         if not floats or not inputs:
             return value
@@ -277,7 +313,7 @@ class CustomRules(Mixin):
         with self.b.into(block):
             seed = self._tree(pattern, {**dict(enumerate(leaves)), **seeds}, "seed")
             bars = pull(seed)
-        self.state, self.b.checks = before, checks
+        self.session.state, self.b.checks = before, checks
         targets = {
             i: Var(self.b.names.fresh(self.b.hint), _contiguous(x.type)) for i, x in floats.items()
         }
@@ -300,7 +336,9 @@ class CustomRules(Mixin):
         return Function("pullback", [*captured.values(), *seeds], block, bars)
 
     def _tree(self, pattern: Pattern, leaves: dict[int, Operand], name: str) -> Value:
-        return self.filled(pattern, {i: self.wrap_operand(x) for i, x in leaves.items()}, name)
+        return self.derived.filled(
+            pattern, {i: self.derived.wrap_operand(x) for i, x in leaves.items()}, name
+        )
 
 
 def _contiguous(type_: Any) -> Any:

@@ -17,7 +17,6 @@ from ..autodiff.log_domain import erase_log_domain_in
 from ..autodiff.reverse import generate_callee_vjps, reverse_function
 from ..frontend.derivative_spec import DIRECTED, Derived
 from ..frontend.signature import signature
-from ..ir.builder import Builder
 from ..ir.errors import S2STypeError
 from ..ir.nodes import (
     Array,
@@ -41,20 +40,27 @@ from ..ir.nodes import (
 from ..ir.record import field, record, replace
 from ..simplify import simplify_function
 from ..simplify.cse import cse_block
+from .arrays import Arrays
+from .expressions import Expressions
+from .joins import Joins
+from .objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
+from .places import Places
+from .session import Part
+from .tape import Tapes
 from .values import (
     Cell,
     Closure,
     Ended,
-    Mixin,
     Num,
     Obj,
     Partial,
     RangeVal,
     Ref,
-    State,
     TupleVal,
     Value,
+    constant,
+    kind_text,
 )
 
 
@@ -91,12 +97,17 @@ class Traced:
         return [leaves[first:last] for first, last in self.spans]
 
 
-class Derivatives(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Derivatives(Part):
+    """Functions that are derivatives of others, and their calls."""
 
-    b: Builder
-    state: State
-    renamed_arrays: set[Cell]  # arguments of the program under names of a derivative
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    objects: Objects
+    tape: Tapes
+    renamed_arrays: set[Cell] = field(default_factory=set, init=False)
 
     # ---- what is called
 
@@ -118,7 +129,7 @@ class Derivatives(Mixin):
             return value
         if not path:
             return Obj(value)
-        return self.lift(value, (*path, (".", "options"), ("[]", k), ("[]", 1)))
+        return self.objects.lift(value, (*path, (".", "options"), ("[]", k), ("[]", 1)))
 
     def _below(self, path: Any, attribute: str) -> Any:
         return (*path, (".", attribute)) if path else ()
@@ -132,9 +143,9 @@ class Derivatives(Mixin):
         if kind == "function":
             return function
         if kind == "checkpoint" and (kwargs or isinstance(function, RangeVal)):
-            return self.checkpointed(function, kwargs, node)
-        wrt = self.static(kwargs.get("wrt", self.constant(0)), node, "wrt")
-        aux = self.static(kwargs.get("has_aux", self.constant(False)), node, "has_aux")
+            return self.evaluator.checkpoints.checkpointed(function, kwargs, node)
+        wrt = self.expressions.static(kwargs.get("wrt", constant(0)), node, "wrt")
+        aux = self.expressions.static(kwargs.get("has_aux", constant(False)), node, "has_aux")
         known = (
             "wrt", "has_aux", "static_argnames", "boundscheck", "backend", "parallel", "source"
         )  # fmt: skip
@@ -152,19 +163,20 @@ class Derivatives(Mixin):
             return self.push(derived, tuple(primals), {}, list(tangents), node)
         if derived.kind == "vjp":
             derived = replace(derived, wrt=tuple(range(len(rest))))
-            value = self.call(derived.function, tuple(rest), {}, node)
+            value = self.evaluator.call(derived.function, tuple(rest), {}, node)
             return TupleVal((value, Partial(DerivedVal("pullback", derived), tuple(rest))))
-        return self.refuse(node, f"s2s.{derived.kind} takes the function alone",
-                           f"write s2s.{derived.kind}(f)(x)")  # fmt: skip
+        return self.places.refuse(
+            node, f"s2s.{derived.kind} takes the function alone", f"write s2s.{derived.kind}(f)(x)"
+        )
 
     def _items(self, value: Value, node: Any) -> Any:
-        items = self.static_items(value)
+        items = self.expressions.static_items(value)
         if items is None:
-            self.refuse(node, "primals and tangents are tuples here", "write (x,), (v,)")
+            self.places.refuse(node, "primals and tangents are tuples here", "write (x,), (v,)")
         return items
 
     def call_derived(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
-        return getattr(self, f"derive_{derived.kind}")(derived, tuple(args), dict(kwargs), node)
+        return self.evaluator.derive_methods[derived.kind](derived, tuple(args), dict(kwargs), node)
 
     # ---- the kinds
 
@@ -206,21 +218,25 @@ class Derivatives(Mixin):
         if name in kwargs and len(args) <= at:
             return args, kwargs.pop(name)
         if len(args) <= at:
-            raise self.refusal(
-                node, f"{derived.kind} needs a direction after the first argument",
-                f"call it as s2s.{derived.kind}(f)(x, v)", S2STypeError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                f"{derived.kind} needs a direction after the first argument",
+                f"call it as s2s.{derived.kind}(f)(x, v)",
+                S2STypeError,
+            )
         return (*args[:at], *args[at + 1 :]), args[at]
 
     def _per_wrt(self, derived: DerivedVal, direction: Value, node: Any) -> list[Value]:
         if not isinstance(derived.wrt, tuple):
             return [direction]
-        items = self.static_items(direction)
+        items = self.expressions.static_items(direction)
         if items is None or len(items) != len(derived.wrt):
-            raise self.refusal(
-                node, f"the direction must be a tuple of {len(derived.wrt)}, one per wrt", "",
+            raise self.places.refusal(
+                node,
+                f"the direction must be a tuple of {len(derived.wrt)}, one per wrt",
+                "",
                 S2STypeError,
-            )  # fmt: skip
+            )
         return list(items)
 
     # ---- reverse mode
@@ -231,10 +247,12 @@ class Derivatives(Mixin):
         value = traced.result
         if derived.has_aux:
             if not isinstance(value, TupleVal) or len(value.values) != 2:
-                raise self.refusal(
-                    node, "has_aux=True needs a function that returns (value, aux)",
-                    "return the pair, or leave has_aux out", S2STypeError,
-                )  # fmt: skip
+                raise self.places.refusal(
+                    node,
+                    "has_aux=True needs a function that returns (value, aux)",
+                    "return the pair, or leave has_aux out",
+                    S2STypeError,
+                )
             value = value.values[0]
         out = self._number(value, traced.block, node)
         seed = Const(1.0, Scalar(out.type.dtype))
@@ -243,22 +261,25 @@ class Derivatives(Mixin):
 
     def _number(self, value: Value, block: Block, node: Any) -> Operand:
         """The one float that a gradient is taken of."""
-        if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
+        if isinstance(value, Ref) and self.joins.ref_type(value).ndim == 0:
             with self.b.into(block):
-                value = Num(self.b.emit("index", self.read(value), items=()).operand)
+                value = Num(self.b.emit("index", self.arrays.read(value), items=()).operand)
         if isinstance(value, Num) and is_complex(value.operand.type):
-            raise self.refusal(
-                node, "a gradient needs a real result, and this function returns a complex number",
-                "return its real part, its imaginary part or its absolute value", S2STypeError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                "a gradient needs a real result, and this function returns a complex number",
+                "return its real part, its imaginary part or its absolute value",
+                S2STypeError,
+            )
         if isinstance(value, Num) and is_float(value.operand.type):
             return value.operand
-        what = self.kind_of(value) if not isinstance(value, Num) else value.operand.type.dtype
-        raise self.refusal(
-            node, f"a gradient needs one float, and this function returns {what}",
+        what = kind_text(value) if not isinstance(value, Num) else value.operand.type.dtype
+        raise self.places.refusal(
+            node,
+            f"a gradient needs one float, and this function returns {what}",
             "return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
             S2STypeError,
-        )  # fmt: skip
+        )
 
     def pull(
         self, derived: DerivedVal, args: Any, kwargs: Any, seed: Value, node: Any
@@ -268,8 +289,9 @@ class Derivatives(Mixin):
         with self.b.into(traced.block):
             pattern, outs = self._leaves(traced.result, node)
         if pattern is None or not outs:
-            self.refuse(node, f"the function returns {self.kind_of(traced.result)}",
-                        "return numbers or arrays")  # fmt: skip
+            self.places.refuse(
+                node, f"the function returns {kind_text(traced.result)}", "return numbers or arrays"
+            )
         with self.b.into(traced.block):
             seeds = self.matched(seed, pattern, outs, node, "the cotangent")
         floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
@@ -313,7 +335,7 @@ class Derivatives(Mixin):
         generate_callee_vjps(products)
         self.shared.derived.update(products.functions)
         # A tape may be asked for derivatives by values that logarithms pass by.
-        return erase_log_domain_in(made) if self.tapes else made
+        return erase_log_domain_in(made) if self.tape.tapes else made
 
     # ---- forward mode
 
@@ -323,7 +345,7 @@ class Derivatives(Mixin):
         pushes = CalleeJvps.of(self.callees(function.body))
         facts, names = self.b.facts, self.b.names
         made = forward_function(function, wrt, function.results, facts, pushes, names)
-        made = erase_log_domain_in(made) if self.tapes else made
+        made = erase_log_domain_in(made) if self.tape.tapes else made
         pushes.finish()
         self.shared.derived.update(pushes.functions)
         tangents = made.results[len(function.results) :]
@@ -354,7 +376,7 @@ class Derivatives(Mixin):
             dot = found.get(leaf.index)
             return Obj(None) if dot is None else self.wrap_operand(dot)
 
-        return TupleVal((traced.result, unpack(pattern, self, leaf, "tangent")))
+        return TupleVal((traced.result, unpack(pattern, self.evaluator, leaf, "tangent")))
 
     # ---- what a function emits, by itself
 
@@ -372,7 +394,7 @@ class Derivatives(Mixin):
             values: dict[int, Value] = {}
             for leaf in leaves_of(pattern):
                 value = packer.leaves[leaf.index]
-                operand = self.read(value) if isinstance(value, Ref) else value.operand
+                operand = self.arrays.read(value) if isinstance(value, Ref) else value.operand
                 self._check_float(operand, which, node)
                 var = Var(self.b.names.fresh(_hint(operand, which)), operand.type)
                 traced.given.append(operand)
@@ -380,7 +402,7 @@ class Derivatives(Mixin):
                 values[leaf.index] = Num(var)
                 if isinstance(value, Ref):
                     originals.append((value.cell, self.state.heap[value.cell]))
-                    new = self.new_array(var, value.cell.label)
+                    new = self.arrays.new_array(var, value.cell.label)
                     new.cell.contiguous = value.cell.contiguous
                     fresh.append((new.cell, var))
                     self.renamed_arrays.add(new.cell)
@@ -390,7 +412,7 @@ class Derivatives(Mixin):
             traced.spans.append((first, len(traced.given)))
         try:
             with self.b.into(traced.block):
-                traced.result = self.call(derived.function, tuple(args), kwargs, node)
+                traced.result = self.evaluator.call(derived.function, tuple(args), kwargs, node)
         except Ended:
             self.name_arguments(traced)
             self.b.block += traced.block
@@ -407,10 +429,12 @@ class Derivatives(Mixin):
         for (cell, content), (new, var) in zip(originals, fresh, strict=True):
             changed = self.state.heap[new] is not var
             own = cell.param is not None or cell in self.renamed_arrays
-            whole = len(self.stack) == 1 and isinstance(self.stack[0].identity, Derived)
+            whole = len(self.places.stack) == 1 and isinstance(
+                self.places.stack[0].identity, Derived
+            )
             alone = own and whole and cells.count(cell) == 1
             if self.state.heap[cell] is not content or (changed and not alone):
-                self.refuse(
+                self.places.refuse(
                     node,
                     f"the function writes into {cell.label or 'the argument'}, by which it is "
                     "differentiated here",
@@ -435,10 +459,12 @@ class Derivatives(Mixin):
             names = self.parameter_names(function)
             if which < len(names) and names[which] in kwargs:
                 return kwargs, names[which]
-        raise self.refusal(
-            node, f"wrt={which!r}: there is no such argument in this call",
-            "give wrt a name or position of an argument that is passed", S2STypeError,
-        )  # fmt: skip
+        raise self.places.refusal(
+            node,
+            f"wrt={which!r}: there is no such argument in this call",
+            "give wrt a name or position of an argument that is passed",
+            S2STypeError,
+        )
 
     def parameter_names(self, function: Value) -> list[str]:
         """The names of a function's parameters, `self` of a bound method not counted."""
@@ -464,21 +490,23 @@ class Derivatives(Mixin):
     def _check_float(self, operand: Operand, which: Any, node: Any) -> None:
         if not is_float(operand.type):
             dtype = operand.type.dtype
-            raise self.refusal(
-                node, f"wrt={which!r} is {dtype}: there is no derivative with respect to it",
-                "pass a float: 3.0, not 3, or x.astype(float)", S2STypeError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                f"wrt={which!r} is {dtype}: there is no derivative with respect to it",
+                "pass a float: 3.0, not 3, or x.astype(float)",
+                S2STypeError,
+            )
 
     def packer(self, node: Any) -> Packer:
         def refuse(why: str) -> Any:
-            return self.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
+            return self.places.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
 
-        return Packer(self, lambda index, number: False, refuse)
+        return Packer(self.evaluator, lambda index, number: False, refuse)
 
     def _leaves(self, value: Value, node: Any) -> tuple[Pattern, list[Operand]]:
         packer = self.packer(node)
         pattern = packer.pack(value)
-        operands = [self.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves]
+        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves]
         return pattern, operands
 
     def matched(
@@ -488,7 +516,7 @@ class Derivatives(Mixin):
         packer = self.packer(node)
         found = packer.pack(value)
         if not _alike(found, pattern) or len(packer.leaves) != len(like):
-            raise self.refusal(
+            raise self.places.refusal(
                 node, f"{what} must have the structure of what it belongs to", "", S2STypeError
             )
         out = []
@@ -496,8 +524,8 @@ class Derivatives(Mixin):
             if not is_float(x.type):
                 out.append(x)
                 continue
-            with self.guarding(node):
-                out.append(self._fitted(self.sym(given), x, what))
+            with self.evaluator.calls.guarding(node):
+                out.append(self._fitted(self.arrays.sym(given), x, what))
         return out
 
     def _fitted(self, given: Any, x: Operand, what: str) -> Operand:
@@ -534,10 +562,10 @@ class Derivatives(Mixin):
     def _function(self, traced: Traced, results: list[Operand]) -> Function:
         """The traced block as a function of the new names and of whatever else it reads."""
         # A tape may be asked for derivatives by any of the names in its block, later.
-        block = traced.block if self.tapes else cse_block(traced.block, results)
+        block = traced.block if self.tape.tapes else cse_block(traced.block, results)
         bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
         params = {p.name: p for p in traced.params}
-        own = [Var(p.name, p.type) for p in self.params]
+        own = [Var(p.name, p.type) for p in self.session.params]
         reads = [x for s in walk(block) for x in operands_of(s)]
         for x in (*own, *reads, *results):
             if isinstance(x, Var) and x.name not in bound:
@@ -553,10 +581,11 @@ class Derivatives(Mixin):
         running = {o.name for o in self.shared.running}
         for name in calls_in(block):
             if name in running or name not in functions:
-                self.refuse(
-                    self.stmt, "not supported: a derivative of a recursive function inside itself",
+                self.places.refuse(
+                    self.places.stmt,
+                    "not supported: a derivative of a recursive function inside itself",
                     "take the derivative outside the recursion",
-                )  # fmt: skip
+                )
         return functions
 
     def name_arguments(self, traced: Traced) -> None:
@@ -590,12 +619,12 @@ class Derivatives(Mixin):
 
     def filled(self, pattern: Pattern, values: dict[int, Value], name: str) -> Value:
         """A value of the structure `pattern` with these leaves."""
-        return unpack(pattern, self, lambda leaf, _: values[leaf.index], name)
+        return unpack(pattern, self.evaluator, lambda leaf, _: values[leaf.index], name)
 
     def wrap_operand(self, operand: Operand) -> Value:
         if isinstance(operand, Const) or not isinstance(operand.type, Array):
             return Num(operand)
-        return self.new_array(operand)
+        return self.arrays.new_array(operand)
 
 
 def _hint(operand: Operand, which: Any) -> str:

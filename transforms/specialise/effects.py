@@ -16,11 +16,16 @@ import numpy as np
 
 from ..frontend.kernel_interface import Build
 from ..frontend.pytree import Argument, Fixed, Out, OutTree, Path, Step, Tree
-from ..frontend.source import Source
-from ..ir.builder import Builder
-from ..ir.nodes import Span
+from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
+from .arrays import Arrays
+from .expressions import Expressions
+from .joins import Joins
+from .objects import Objects
+from .places import Places, located
+from .session import Part
+from .tape import Tapes
 from .values import (
     UNDEFINED,
     Cell,
@@ -30,14 +35,13 @@ from .values import (
     Items,
     IterVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Ref,
-    State,
     TupleVal,
     Value,
     ZipVal,
+    kind_text,
 )
 
 
@@ -55,19 +59,6 @@ class Built(Exception):
 
 class _SizeUnknown(Exception):
     """There is no array at hand whose size could be looked at."""
-
-
-def located(error: Exception, source: Source, span: Span) -> Exception:
-    """What Python or NumPy would raise, with the user's line."""
-    line = source.line(span.line)
-    text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
-    # Classes of errors with an `__init__` of their own are made of other things than a text.
-    cls = next(c for c in type(error).__mro__ if not isinstance(c.__init__, types.FunctionType))
-    found = cls(text) if cls is not KeyError else KeyError(error.args[0])
-    found.file, found.line, found.column = span.file, span.line, span.col  # type: ignore[attr-defined]
-    found.source_line = line  # type: ignore[attr-defined]
-    found.said = str(error)  # type: ignore[attr-defined]
-    return found
 
 
 def _is_object(value: Value) -> bool:
@@ -91,17 +82,21 @@ def _held(content: Any, name: str | None) -> Any:
     return content.values[content.keys.index(name)] if name in content.keys else None
 
 
-class Effects(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Effects(Part):
+    """What a program sets in objects and containers from outside."""
 
-    b: Builder
-    state: State
-    outer: Any
-    runtime_depth: int
-    stack: list[Any]
-    object_cells: dict[int, tuple[Cell, Obj]]
-    first_contents: dict[Cell, Any]  # of cells reached from outside
-    instances: set[Cell]  # those of dataclasses among them
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    objects: Objects
+    tape: Tapes
+    object_cells: dict[int, tuple[Cell, Obj]] = field(default_factory=dict, init=False)
+    # of cells reached from outside
+    first_contents: dict[Cell, Any] = field(default_factory=dict, init=False)
+    # those of dataclasses among them
+    held_instances: set[Cell] = field(default_factory=set, init=False)
 
     # ---- containers
 
@@ -109,46 +104,52 @@ class Effects(Mixin):
         """Marks a container as one that was passed in, or reached."""
         value.cell.path = path
         if isinstance(value, InstanceVal):
-            self.instances.add(value.cell)
+            self.held_instances.add(value.cell)
         self.first_contents[value.cell] = self.state.heap[value.cell]
 
     def allow_effect(self, cell: Cell, node: core.Node) -> None:
-        if cell.path and self.outer is not None:
-            self.refuse(
-                node, "a recursive function may not write into a container from outside",
+        if cell.path and self.session.outer is not None:
+            self.places.refuse(
+                node,
+                "a recursive function may not write into a container from outside",
                 "return the value instead",
-            )  # fmt: skip
+            )
 
     def refuse_growth(self, cell: Cell, node: core.Node) -> None:
         if cell.path and not self.shared.replayed:
-            self.refuse(
-                node, "changing the length of a list from outside is not supported",
+            self.places.refuse(
+                node,
+                "changing the length of a list from outside is not supported",
                 "return the value, and append it there",
-            )  # fmt: skip
+            )
 
     # ---- objects
 
     def store_on_object(self, owner: Obj, name: str, value: Value, node: core.Node) -> None:
         target = owner.value
         if not owner.path or isinstance(target, (types.ModuleType, type)):
-            self.refuse(node, f"writing to an attribute of {self.kind_of(owner)} is not supported",
-                        "return the value instead")  # fmt: skip
+            self.places.refuse(
+                node,
+                f"writing to an attribute of {kind_text(owner)} is not supported",
+                "return the value instead",
+            )
         found = inspect.getattr_static(type(target), name, None)
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
-            self.call_function(Obj(found.fset), (owner, value), {}, node)
+            self.evaluator.call_function(Obj(found.fset), (owner, value), {}, node)
             return
         setter = type(target).__setattr__
         plain = setter in (object.__setattr__, types.SimpleNamespace.__setattr__)
         plain = plain or hasattr(setter, "_s2s_plain")
         slot = isinstance(found, types.MemberDescriptorType)
         if not plain or (hasattr(found, "__set__") and not slot):
-            self.refuse(
-                node, f"{type(target).__name__} has its own way of setting {name}",
+            self.places.refuse(
+                node,
+                f"{type(target).__name__} has its own way of setting {name}",
                 "use a plain attribute",
-            )  # fmt: skip
+            )
         cell = self._object_cell(owner)
-        if self.outer is not None and hasattr(target, name):
-            if self.attribute_of(owner, name, node) == value:
+        if self.session.outer is not None and hasattr(target, name):
+            if self.objects.attribute_of(owner, name, node) == value:
                 return  # nothing changes
         self.allow_effect(cell, node)
         if name not in self.state.heap[cell].keys:
@@ -171,12 +172,13 @@ class Effects(Mixin):
         """From now on, and on every path, the attribute is the cell's."""
         before: Value = UNDEFINED
         if hasattr(owner.value, name):
-            before = self.attribute_of(owner, name, node)
-        elif self.runtime_depth:
-            self.refuse(
-                node, f"{name} is a new attribute of {self.kind_of(owner)} on some paths only",
+            before = self.objects.attribute_of(owner, name, node)
+        elif self.joins.runtime_depth:
+            self.places.refuse(
+                node,
+                f"{name} is a new attribute of {kind_text(owner)} on some paths only",
                 "set it before",
-            )  # fmt: skip
+            )
         for state in self.state.family:
             content = state.heap.get(cell, Fields((), ()))
             state.heap[cell] = Fields((*content.keys, name), (*content.values, before))
@@ -196,16 +198,18 @@ class Effects(Mixin):
         program ran.  What has been set since is not passed to it."""
         for (key, name), text in looked_up.items():
             if name is None:
-                cells = (c.cell for _, known, c in self.containers if id(known) == key)
+                cells = (c.cell for _, known, c in self.objects.containers if id(known) == key)
             else:
                 cells = (cell for k, (cell, _) in self.object_cells.items() if k == key)
             for cell in cells:
                 first, now = self.first_contents.get(cell), self.state.heap.get(cell)
                 if first is not now and _held(first, name) != _held(now, name):
-                    self.refuse(
-                        node, f"{callee}, whose recursion ends at run time, reads {text}, "
-                        "which was set before this call", "pass the value as an argument",
-                    )  # fmt: skip
+                    self.places.refuse(
+                        node,
+                        f"{callee}, whose recursion ends at run time, reads {text}, "
+                        "which was set before this call",
+                        "pass the value as an argument",
+                    )
 
     # ---- building
 
@@ -227,7 +231,7 @@ class Effects(Mixin):
             raise self._blamed(error, function, node) from error
         self.shared.built.add(known)
         self.shared.builds.append(build)
-        self.shared.built_after = len(self.object_guards)
+        self.shared.built_after = len(self.shared.object_guards)
         if hasattr(plainly, "_s2s_counted"):
             # What a program counts is else found out at its end.
             owner = build.args[0] if build.args else None
@@ -235,7 +239,7 @@ class Effects(Mixin):
                 raise Counts({(*owner.path, (".", name)) for name in plainly._s2s_counted})
             raise Built
         # What is read from now on is read anew, but for objects, which are what they are.
-        self.lifted = {p: v for p, v in self.lifted.items() if _is_object(v)}
+        self.objects.lifted = {p: v for p, v in self.objects.lifted.items() if _is_object(v)}
         return Obj(None)
 
     def _noted(self, function: Any, args: Any, kwargs: Any, plain: Any) -> Build:
@@ -244,10 +248,16 @@ class Effects(Mixin):
         given, named = plain
         places = [self._found_again(a, p, sizes) for a, p in zip(args, given)]
         by_name = [(k, self._found_again(v, named[k], sizes)) for k, v in kwargs.items()]
-        guards = self.object_guards[self.shared.built_after :]
+        guards = self.shared.object_guards[self.shared.built_after :]
         facts = self.b.facts.guards
         return Build(
-            function, (*places,), (*by_name,), (*guards,), (*facts,), (*self.params,), (*sizes,)
+            function,
+            (*places,),
+            (*by_name,),
+            (*guards,),
+            (*facts,),
+            (*self.session.params,),
+            (*sizes,),
         )
 
     def _found_again(self, value: Value, plain: Any, sizes: list[Dim]) -> OutTree:
@@ -257,7 +267,7 @@ class Effects(Mixin):
             parts = tuple(self._found_again(v, p, sizes) for v, p in zip(whole.values, plain))
             kind = "tuple" if isinstance(value, TupleVal) else "list"
             return Tree(kind, type(plain), (*range(len(parts)),), parts)
-        if isinstance(value, Ref) and value.cell in self.variables:
+        if isinstance(value, Ref) and value.cell in self.tape.variables:
             return Argument(value.cell.path[:-1])
         if isinstance(value, Obj) and value.path and _is_object(value):
             return Argument(value.path)
@@ -270,21 +280,26 @@ class Effects(Mixin):
         if isinstance(value, TupleVal):
             return tuple(self._concrete(v, node) for v in value.values)
         if isinstance(value, (ListVal, DictVal)) and value.cell.path:
-            self.refuse(node, "an object is built from shapes and plain values", "pass those")
+            self.places.refuse(
+                node, "an object is built from shapes and plain values", "pass those"
+            )
         if isinstance(value, ListVal):
             return [self._concrete(v, node) for v in self.state.heap[value.cell].values]
         if isinstance(value, Num) and value.known is None:
             size = getattr(value.operand.type, "value", None)
             known = None
             if size is not None:
-                known = self.b.facts.size_of(size.substitute(self.given_ints))
+                known = self.b.facts.size_of(size.substitute(self.session.given_ints))
             if known is None:
-                self.refuse(node, "this object is built with sizes that are not known yet",
-                            "build it before: call the model once in Python")  # fmt: skip
+                self.places.refuse(
+                    node,
+                    "this object is built with sizes that are not known yet",
+                    "build it before: call the model once in Python",
+                )
             return known
-        if isinstance(value, Ref) and value.cell in self.variables:
-            return self.variables[value.cell]
-        return self.static(value, node, "what an object is built with")
+        if isinstance(value, Ref) and value.cell in self.tape.variables:
+            return self.tape.variables[value.cell]
+        return self.expressions.static(value, node, "what an object is built with")
 
     # ---- looking
 
@@ -319,14 +334,14 @@ class Effects(Mixin):
             return iter(self._outline(self.state.heap[value.cell]))
         if isinstance(value, ZipVal):
             return zip(*(self._outline(v) for v in value.inners))
-        if isinstance(value, Ref) and value.cell in self.variables and not value.path:
-            return self.variables[value.cell]
+        if isinstance(value, Ref) and value.cell in self.tape.variables and not value.path:
+            return self.tape.variables[value.cell]
         if isinstance(value, Num) and value.known is not None:
             return value.known[0]
         if isinstance(value, Num) and value.operand.type.dtype == "int64":
             return self._integer_at_hand(value)
         if isinstance(value, (Num, Ref)):
-            type_ = self.sym(value).type
+            type_ = self.arrays.sym(value).type
             shape = [self.b.facts.size_of(d) for d in getattr(type_, "shape", ())]
             if None in shape:
                 raise _SizeUnknown
@@ -337,7 +352,7 @@ class Effects(Mixin):
         """A size, or an int that was read from somewhere."""
         size = getattr(value.operand.type, "value", None)
         known = None if size is None else self.b.facts.size_of(size)
-        for lifted, found in self.reached.items():
+        for lifted, found in self.objects.reached.items():
             if value.operand in found:
                 known = getattr(lifted, "value", None)
         if known is None:
@@ -347,10 +362,10 @@ class Effects(Mixin):
     def _blamed(self, error: Exception, function: Any, node: Any) -> Exception:
         """The error with the innermost line outside of the package that complains."""
         package = _package(function)
-        for caller, callee in reversed([*zip(self.stack, self.stack[1:])]):
+        for caller, callee in reversed([*zip(self.places.stack, self.places.stack[1:])]):
             if callee.calls and _package(caller.function) != package:
                 return located(error, caller.source, callee.calls[-1])
-        return self.located(error, node)
+        return self.places.located(error, node)
 
     # ---- in the end
 
@@ -367,13 +382,13 @@ class Effects(Mixin):
                 continue
             keys = range(len(last.values)) if isinstance(last, Items) else last.keys
             before = dict(zip(keys if isinstance(first, Items) else first.keys, first.values))
-            instance = cell in objects or cell in self.instances
+            instance = cell in objects or cell in self.held_instances
             for key, value in zip(keys, last.values):
                 if key not in before or before[key] != value:
                     out.append((cell.path, (".", key) if instance else ("[]", key), value))
                     if _is_baked_int(before.get(key)):
                         counted.add((*cell.path, out[-1][1]))
-        counted -= self.runtime_ints | self.baked
+        counted -= self.session.runtime_ints | self.session.baked
         if counted:
             raise Counts(counted)
         return out

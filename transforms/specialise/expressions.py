@@ -8,44 +8,41 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..ir.builder import Builder
-from ..ir.errors import S2SError, S2SValueError
+from ..ir.errors import S2SValueError
 from ..ir.nodes import Assign, Block, Const, Scalar
 from ..ir.op_registry import RULES, SURFACES
-from ..ir.record import replace
+from ..ir.record import record, replace
 from ..rules.declare import as_python_scalar
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import kind_of, mixed_dtypes
 from ..syntax import core
+from .arrays import Arrays
+from .joins import Joins
+from .places import NeedUnroll, Places
+from .session import Part
 from .values import (
-    Bound,
     Cell,
-    Closure,
     DictVal,
     Disagreement,
     Ended,
     EnumerateVal,
     Growing,
-    InstanceVal,
     Items,
-    IterVal,
     KeysVal,
     ListVal,
-    Mixin,
     Num,
     Obj,
     ProductVal,
     RangeVal,
-    Rec,
     Ref,
     RestVal,
-    RngVal,
     SliceVal,
-    State,
     TupleVal,
     Value,
     ViewVal,
     ZipVal,
+    constant,
+    kind_text,
 )
 
 BINARY: dict[str, str] = {
@@ -76,27 +73,19 @@ def _is_huge(name: str, x: Any, y: Any) -> bool:
     return y > 0 and bits * int(y) > 2**16
 
 
-class NeedUnroll(Exception):
-    """A structure depends on a run-time number: the loop around must be unrolled.  `peel`
-    says that a first iteration on its own would do, `sequence` which list it is about that might
-    be one of the run instead.  `refusal` is for when there is no help."""
+@record(eq=False)
+class Expressions(Part):
+    """Expressions, operators and truth."""
 
-    def __init__(self, refusal: S2SError, peel: bool = False, sequence: Cell | None = None) -> None:
-        self.refusal, self.peel, self.sequence = refusal, peel, sequence
-        super().__init__(refusal.message)
-
-
-class Expressions(Mixin):
-    """Mixed into the specialiser."""
-
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
 
     def eval(self, node: core.Expr) -> Value:
-        method = getattr(self, f"eval_{type(node).__name__}", None)
+        method = self.evaluator.eval_methods.get(type(node))
         if method is None:
-            self.refuse(node, f"{type(node).__name__} is not supported here")
-        with self.b.at(self.origin(node)):
+            self.places.refuse(node, f"{type(node).__name__} is not supported here")
+        with self.b.at(self.places.origin(node)):
             try:
                 return method(node)
             except Disagreement as found:
@@ -104,35 +93,35 @@ class Expressions(Mixin):
 
     def refuse_content(self, found: Disagreement, node: core.Node) -> NoReturn:
         advice = "give it the same keys or elements on every path, before the branch or loop"
-        self.need_unroll(node, str(found), advice, peel=True)
+        self.places.need_unroll(node, str(found), advice, peel=True)
 
     # ---- atoms
 
     def eval_Const(self, node: core.Const) -> Value:
         if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
-            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
-        return self.constant(node.value)
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        return constant(node.value)
 
     def eval_Name(self, node: core.Name) -> Value:
-        value = self.lookup(node.id, node)
+        value = self.evaluator.objects.lookup(node.id, node)
         return value
 
-    eval_Result = eval_Name
-
     def eval_Refused(self, node: core.Refused) -> Value:
-        return self.refuse(node, node.message, node.advice)
+        return self.places.refuse(node, node.message, node.advice)
 
     def eval_Seq(self, node: core.Seq) -> Value:
         items = tuple(self.elements(node.items))
-        return self.new_list(items) if node.kind == "list" else TupleVal(items)
+        return self.arrays.new_list(items) if node.kind == "list" else TupleVal(items)
 
     def elements(self, nodes: tuple[core.Expr, ...]) -> list[Value]:
         out: list[Value] = []
         for node in nodes:
             if isinstance(node, core.Star):
-                items = self.static_items(self.whole(self.eval(node.value), node))
+                items = self.static_items(
+                    self.evaluator.iterators.whole(self.eval(node.value), node)
+                )
                 if items is None:
-                    self.refuse(
+                    self.places.refuse(
                         node, "the length of this is known only at run time", "index its elements"
                     )
                 out += items
@@ -146,19 +135,19 @@ class Expressions(Mixin):
             if key is None:
                 other = self.eval(value)
                 if not isinstance(other, DictVal):
-                    self.refuse(value, "`**` needs a dict here")
+                    self.places.refuse(value, "`**` needs a dict here")
                 content = self.state.heap[other.cell]
                 pairs = list(zip(content.keys, content.values))
             else:
                 pairs = [(self.dict_key(self.eval(key), key), self.eval(value))]
             found.update(pairs)
-        return self.new_dict(tuple(found), tuple(found.values()))
+        return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
     def eval_Lambda(self, node: core.Lambda) -> Value:
-        return self.closure(node.func)
+        return self.evaluator.statements.closure(node.func)
 
     def eval_Format(self, node: core.Format) -> Value:
-        return self.constant(self._text(node))
+        return constant(self._text(node))
 
     def _text(self, node: core.Format) -> str:
         """The text of an f-string, whose fields are known while compiling."""
@@ -170,12 +159,12 @@ class Expressions(Mixin):
         plain = self.static(value, node, "a formatted value")
         convert = {"s": str, "r": repr, "a": ascii}.get(node.conversion or "")
         spec = self._text(node.spec) if node.spec else ""
-        with self.python_errors(node):
+        with self.places.python_errors(node):
             return format(convert(plain) if convert else plain, spec)
 
     def eval_Bind(self, node: core.Bind) -> Value:
         value = self.eval(node.value)
-        self.bind(node.target, value, node)
+        self.evaluator.bind(node.target, value, node)
         return self.state.env[node.target.id]
 
     def eval_Slice(self, node: core.Slice) -> Value:
@@ -183,7 +172,7 @@ class Expressions(Mixin):
         return SliceVal(*(None if isinstance(p, Obj) and p.value is None else p for p in parts))
 
     def eval_Star(self, node: core.Star) -> Value:
-        return self.refuse(node, "`*` is not supported here")
+        return self.places.refuse(node, "`*` is not supported here")
 
     # ---- operators
 
@@ -198,7 +187,7 @@ class Expressions(Mixin):
                 return folded
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
             if name == "power" and isinstance(left, Ref) and getattr(right, "known", 0) == (2,):
-                if self.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
+                if self.joins.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
                     return self.operate("square", left, node=node)
             return self.operate(name, left, right, node=node)
         return self._structural_binary(name, left, right, node)
@@ -217,8 +206,8 @@ class Expressions(Mixin):
         if not ints and not literal:
             return None
         if ints and _is_huge(name, x, y):
-            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
-        with np.errstate(all="ignore"), self.python_errors(node):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        with np.errstate(all="ignore"), self.places.python_errors(node):
             try:
                 if name == "divide" and y == 0:
                     value: Any = float(np.float64(x) / np.float64(y))
@@ -229,9 +218,9 @@ class Expressions(Mixin):
         if isinstance(value, complex):
             return None
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         if literal or not ints:
-            return self.constant(value)
+            return constant(value)
         result = self.b.emit(name, left.operand, right.operand)
         return Num(result.operand, (value,))
 
@@ -239,24 +228,26 @@ class Expressions(Mixin):
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
-            return self.tensor_of(self.call_surface(path, operands, {}, node), *operands)
-        with self.guarding(node):
-            syms = [self.sym(o) for o in operands]
+            return self.arrays.tensor_of(
+                self.evaluator.calls.call_surface(path, operands, {}, node), *operands
+            )
+        with self.evaluator.calls.guarding(node):
+            syms = [self.arrays.sym(o) for o in operands]
             if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
                 result = self._operate_mixed(name, syms, node)
             else:
-                result = self.wrap(self.b.emit(name, *syms))
-        return self.tensor_of(result, *operands)
+                result = self.arrays.wrap(self.b.emit(name, *syms))
+        return self.arrays.tensor_of(result, *operands)
 
     def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer
         on others: both mean the same, or what they disagree on raises at run time."""
         strong, weak = mixed_dtypes(name, [s.type for s in syms])
         if strong == weak or not {kind_of(strong), kind_of(weak)} <= {"i", "u"}:
-            return self.wrap(self.b.emit(name, *syms))
+            return self.arrays.wrap(self.b.emit(name, *syms))
         if weak != "int64":
             message = f"this is {strong} on one path and {weak} on another"
-            self.refuse(node, message, "convert the integer to one dtype on all paths")
+            self.places.refuse(node, message, "convert the integer to one dtype on all paths")
         wide = self.b.emit(name, *(as_python_scalar(s) for s in syms))
         require_in_range(self.b, wide, strong)
         result = wide.astype(strong).operand
@@ -277,11 +268,11 @@ class Expressions(Mixin):
         if name == "add" and isinstance(left, ListVal) and isinstance(right, ListVal):
             p, q = self.static_items(left), self.static_items(right)
             if p is not None and q is not None:
-                return self.new_list(tuple(p + q))
+                return self.arrays.new_list(tuple(p + q))
         if name == "bitwise_or" and isinstance(left, DictVal) and isinstance(right, DictVal):
             p, q = self.state.heap[left.cell], self.state.heap[right.cell]
             both = {**dict(zip(p.keys, p.values)), **dict(zip(q.keys, q.values))}
-            return self.new_dict(tuple(both), tuple(both.values()))
+            return self.arrays.new_dict(tuple(both), tuple(both.values()))
         if name == "multiply":
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and is_count(count):
@@ -294,33 +285,37 @@ class Expressions(Mixin):
                     if not isinstance(n, (int, np.integer)):
                         kind = type(n).__name__
                         text = f"can't multiply sequence by non-int of type '{kind}'"
-                        raise self.located(TypeError(text), node)
+                        raise self.places.located(TypeError(text), node)
                     if items is not None:
-                        self.must_not_be_long(len(items) * n, node)
+                        self.evaluator.methods.must_not_be_long(len(items) * n, node)
                         values = tuple(items * int(n))
                         return (
-                            TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
+                            TupleVal(values)
+                            if isinstance(seq, TupleVal)
+                            else self.arrays.new_list(values)
                         )
         text = [isinstance(v, Obj) and isinstance(v.value, (str, bytes)) for v in (left, right)]
         if any(text) and all(isinstance(v, (Num, Obj)) for v in (left, right)):
             x, y = (self.static(v, node, "an operand of a string") for v in (left, right))
             if name in PYTHON:
                 if name == "multiply" and isinstance(x, int) != isinstance(y, int):
-                    self.must_not_be_long(len(y) * x if isinstance(x, int) else len(x) * y, node)
-                with self.python_errors(node):
-                    return self.constant(PYTHON[name](x, y))
+                    self.evaluator.methods.must_not_be_long(
+                        len(y) * x if isinstance(x, int) else len(x) * y, node
+                    )
+                with self.places.python_errors(node):
+                    return constant(PYTHON[name](x, y))
         for side, other in ((left, right), (right, left)):
             if isinstance(side, (ListVal, TupleVal)) and isinstance(other, Ref):
-                array = self.call_surface("numpy.array", (side,), {}, node)
+                array = self.evaluator.calls.call_surface("numpy.array", (side,), {}, node)
                 pair = (array, other) if side is left else (other, array)
                 return self.binary(name, *pair, node)
-        result = self.special_binary(name, left, right, node)
+        result = self.evaluator.operators.special_binary(name, left, right, node)
         if result is not None:
             return result
         sequence = isinstance(left, (ListVal, TupleVal)) or isinstance(right, (ListVal, TupleVal))
-        return self.refuse(
+        return self.places.refuse(
             node,
-            f"{name} of {self.kind_of(left)} and {self.kind_of(right)} is not supported",
+            f"{name} of {kind_text(left)} and {kind_text(right)} is not supported",
             "an array of its elements is np.array(...)" if sequence else "",
         )
 
@@ -330,17 +325,17 @@ class Expressions(Mixin):
             return self.not_(value, node)
         if not isinstance(value, (Num, Ref)):
             special = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
-            result = self.call_special(value, special[node.op], (), node)
+            result = self.evaluator.call_special(value, special[node.op], (), node)
             if result is not None:
                 return result
-            return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
+            return self.places.refuse(node, f"this operator does not apply to {kind_text(value)}")
         known = value.known if isinstance(value, Num) and isinstance(value.operand, Const) else None
         if known is not None and isinstance(value, Num) and _is_python(value.type):
             x = known[0]
-            with self.python_errors(node):
+            with self.places.python_errors(node):
                 if node.op == "~":
-                    return self.constant(~int(x) if isinstance(x, bool) else ~x)
-                return self.constant(-x if node.op == "-" else +x)
+                    return constant(~int(x) if isinstance(x, bool) else ~x)
+                return constant(-x if node.op == "-" else +x)
         if node.op == "+":
             if isinstance(value, Num) and value.operand.type.dtype != "bool":
                 return value
@@ -348,18 +343,20 @@ class Expressions(Mixin):
         name = "negative" if node.op == "-" else "invert"
         type_ = value.operand.type if isinstance(value, Num) else None
         if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
-            value = self.wrap(self.b.emit("cast", self.sym(value), dtype="int64", weak=True))
+            value = self.arrays.wrap(
+                self.b.emit("cast", self.arrays.sym(value), dtype="int64", weak=True)
+            )
         return self.operate(name, value, node=node)
 
     def not_(self, value: Value, node: core.Node) -> Num:
         cond = self.truth(value, node)
         if cond.known is not None:
-            return self.constant(not cond.known[0])
+            return constant(not cond.known[0])
         return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
     def python_bool(self, value: Num) -> Num:
         """A truth value as Python's own, which counts as an integer in arithmetic."""
-        return Num(as_python_scalar(self.sym(value)).operand, value.known)
+        return Num(as_python_scalar(self.arrays.sym(value)).operand, value.known)
 
     # ---- truth
 
@@ -367,40 +364,40 @@ class Expressions(Mixin):
         """`bool(value)`, as a bool number."""
         if isinstance(value, Num):
             if value.known is not None:
-                return self.constant(bool(value.known[0]))
+                return constant(bool(value.known[0]))
             if value.operand.type.dtype == "bool":
                 return value
             return Num(self.b.emit("not_equal", value.operand, 0).operand)
-        special = self.special_truth(value, node)
+        special = self.evaluator.operators.special_truth(value, node)
         if special is not None:
             return special
         if isinstance(value, Obj):
             if value.path and not isinstance(value.value, (str, bytes, type(None))):
-                return self.constant(True)
-            return self.constant(bool(value.value))
+                return constant(True)
+            return constant(bool(value.value))
         if isinstance(value, TupleVal):
-            return self.constant(bool(value.values))
+            return constant(bool(value.values))
         if isinstance(value, (ListVal, DictVal)):
             content = self.state.heap[value.cell]
             if isinstance(content, Growing):
                 count = self.b.emit("list_len", content.operand)
                 return Num(self.b.emit("not_equal", count, 0).operand)
-            return self.constant(bool(content.values))
+            return constant(bool(content.values))
         if isinstance(value, ViewVal):
-            return self.constant(bool(self.state.heap[value.cell].keys))
+            return constant(bool(self.state.heap[value.cell].keys))
         if isinstance(value, RangeVal):
-            return self.truth(self.range_count(value), node)
+            return self.truth(self.evaluator.loops.range_count(value), node)
         if isinstance(value, Ref):
-            type_ = self.ref_type(value)
+            type_ = self.joins.ref_type(value)
             if type_.ndim == 0:
-                return self.truth(self.index_value(value, (), node), node)
-            raise self.refusal(
+                return self.truth(self.evaluator.indexing.index_value(value, (), node), node)
+            raise self.places.refusal(
                 node,
                 "the truth value of an array is ambiguous",
                 "use .any() or .all()",
                 S2SValueError,
             )
-        return self.constant(True)
+        return constant(True)
 
     def eval_Bool(self, node: core.Bool) -> Value:
         combine = self.lazy_and if node.op == "and" else self.lazy_or
@@ -436,11 +433,11 @@ class Expressions(Mixin):
     ) -> Value:
         """A right side that cannot fail, costs nothing and has no effect is simply evaluated;
         otherwise it runs only where Python would run it."""
-        attempt = self.checkpoint()
+        attempt = self.session.checkpoint()
         before = self.state.copy()
         block: Block = []
         value: Value = None
-        with self.b.into(block), self.at_run_time(), suppress(Ended):
+        with self.b.into(block), self.joins.at_run_time(), suppress(Ended):
             value = right()
         is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
         harmless = all(_harmless(s) for s in block) and not self.state.changed_since(before)
@@ -448,9 +445,9 @@ class Expressions(Mixin):
             self.b.block.extend(block)
             if value.known is not None:
                 stays = value.known[0] == (name == "logical_and")
-                return cond if stays else self.constant(value.known[0])
+                return cond if stays else constant(value.known[0])
             return Num(self.b.emit(name, cond.operand, value.operand).operand)
-        self.rollback(attempt)
+        self.session.rollback(attempt)
         if name == "logical_and":
             return self.choose(cond, right, lambda: left, node)
         return self.choose(cond, lambda: left, right, node)
@@ -473,33 +470,35 @@ class Expressions(Mixin):
 
             return body
 
-        with self.b.at(self.origin(node)):
-            ended = self.if_(cond, side(then), side(orelse))
+        with self.b.at(self.places.origin(node)):
+            ended = self.joins.if_(cond, side(then), side(orelse))
         value = self.state.env.pop(slot, None)
         if saved is not None:
             self.state.env[slot] = saved
         if ended:
             raise Ended
-        return self.usable(value, node)
+        return self.evaluator.loops.usable(value, node)
 
     # ---- comprehensions
 
     def eval_Comp(self, node: core.Comp) -> Value:
         if node.kind == "generator":
-            return self.generator(node)
-        return self.comprehension(node) if node.kind == "list" else self._dict_of(node)
+            return self.evaluator.iterators.generator(node)
+        return (
+            self.evaluator.loops.comprehension(node) if node.kind == "list" else self._dict_of(node)
+        )
 
     def _dict_of(self, node: core.Comp) -> Value:
         why = "a dict needs keys that are known while compiling"
         try:
-            items = self.static_items(self.comprehension(node))
+            items = self.static_items(self.evaluator.loops.comprehension(node))
         except NeedUnroll:
             items = None
         if items is None:
-            self.need_unroll(node, why, "use an array")
+            self.places.need_unroll(node, why, "use an array")
         # A key that comes twice stands where it came first and holds what came last.
         found = {self.dict_key(i.values[0], node): i.values[1] for i in items}
-        return self.new_dict(tuple(found), tuple(found.values()))
+        return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
     # ---- helpers
 
@@ -511,9 +510,9 @@ class Expressions(Mixin):
             content = self.state.heap[value.cell]
             return list(content.values) if isinstance(content, Items) else None
         if isinstance(value, DictVal):
-            return [self.constant(k) for k in self.state.heap[value.cell].keys]
+            return [constant(k) for k in self.state.heap[value.cell].keys]
         if isinstance(value, ViewVal):
-            return view_items(self, self.state.heap[value.cell], value.kind)
+            return view_items(self.state.heap[value.cell], value.kind)
         if isinstance(value, KeysVal):
             return self.static_items(value.inner)
         if isinstance(value, RestVal):
@@ -524,13 +523,13 @@ class Expressions(Mixin):
             if any(p.known is None for p in parts):
                 return None
             numbers = list(range(*(p.known[0] for p in parts)))  # type: ignore[index]
-            return [self.constant(k) for k in (numbers[::-1] if value.reverse else numbers)]
+            return [constant(k) for k in (numbers[::-1] if value.reverse else numbers)]
         if isinstance(value, EnumerateVal):
             inner = self.static_items(value.inner)
             if inner is None or value.start.known is None:
                 return None
             first = value.start.known[0]
-            return [TupleVal((self.constant(first + i), v)) for i, v in enumerate(inner)]
+            return [TupleVal((constant(first + i), v)) for i, v in enumerate(inner)]
         if isinstance(value, ZipVal):
             inners = [self.static_items(i) for i in value.inners]
             if any(i is None for i in inners):
@@ -543,7 +542,9 @@ class Expressions(Mixin):
             return [TupleVal(vs) for vs in itertools.product(*inners)]  # type: ignore[arg-type]
         if isinstance(value, Obj) and isinstance(value.value, (str, bytes, list, tuple, range)):
             return [
-                self.lift(v, (*value.path, ("[]", i))) if value.path else self.constant(v)
+                self.evaluator.objects.lift(v, (*value.path, ("[]", i)))
+                if value.path
+                else constant(v)
                 for i, v in enumerate(value.value)
             ]
         return None
@@ -551,10 +552,12 @@ class Expressions(Mixin):
     def dict_key(self, value: Value, node: core.Node) -> Any:
         """A key of a dict, which is known and can be hashed."""
         if isinstance(value, (ListVal, DictVal, Ref)):
-            unhashable = f"unhashable type: {self.class_of(value).__name__!r}"
-            raise self.located(TypeError(unhashable), node)
+            unhashable = (
+                f"unhashable type: {self.evaluator.python_calls.class_of(value).__name__!r}"
+            )
+            raise self.places.located(TypeError(unhashable), node)
         key = self.static(value, node, "a dict key")
-        with self.python_errors(node):
+        with self.places.python_errors(node):
             hash(key)
         return key
 
@@ -567,24 +570,10 @@ class Expressions(Mixin):
         if isinstance(value, TupleVal):
             return tuple(self.static(v, node, what) for v in value.values)
         if isinstance(value, Num):
-            self.demand_static(value, node, what)
-        return self.refuse(
+            self.places.demand_static(value, node, what)
+        return self.places.refuse(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
-
-    def kind_of(self, value: Value) -> str:
-        names = {
-            Num: "a number", Ref: "an array", TupleVal: "a tuple", ListVal: "a list",
-            DictVal: "a dict", Closure: "a function", RangeVal: "a range", Rec: "a record",
-            SliceVal: "a slice", Bound: "a method", RngVal: "a random generator",
-        }  # fmt: skip
-        if isinstance(value, Obj):
-            return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
-        if isinstance(value, (InstanceVal, IterVal)):
-            return f"a {value.cls.__name__}"
-        if isinstance(value, ViewVal):
-            return f"the {value.kind} of a dict"
-        return names.get(type(value), "this value")
 
 
 def is_count(value: Value) -> bool:
@@ -593,9 +582,9 @@ def is_count(value: Value) -> bool:
     return type_ is not None and ("int" in type_.dtype or (type_.dtype == "bool" and type_.weak))
 
 
-def view_items(owner: Any, content: Any, kind: str) -> list[Value]:
+def view_items(content: Any, kind: str) -> list[Value]:
     """The elements of a view of a dict."""
-    keys = [owner.constant(k) for k in content.keys]
+    keys = [constant(k) for k in content.keys]
     if kind == "items":
         return [TupleVal(pair) for pair in zip(keys, content.values)]
     return keys if kind == "keys" else list(content.values)

@@ -6,13 +6,24 @@ import importlib
 import sys
 from typing import Any
 
+from ..ir.record import record
 from ..syntax import core
-from .expressions import is_count
-from .values import DictVal, ListVal, Mixin, SliceVal, State
+from .expressions import Expressions, is_count
+from .objects import Objects
+from .operators import Operators
+from .places import Places
+from .session import Part
+from .values import DictVal, ListVal, SliceVal, kind_text
 
 
-class Imports(Mixin):
-    state: State
+@record(eq=False)
+class Imports(Part):
+    """`import` and `del`."""
+
+    places: Places
+    expressions: Expressions
+    objects: Objects
+    operators: Operators
 
     def run_Import(self, node: core.Import) -> None:
         for alias in node.names:
@@ -20,7 +31,7 @@ class Imports(Mixin):
             if name is None:
                 name = alias.name.split(".")[0]
                 module = sys.modules[name]
-            self.state.env[name] = self.lift_name(module, (("module", module.__name__),))
+            self.state.env[name] = self.objects.lift_name(module, (("module", module.__name__),))
 
     def run_ImportFrom(self, node: core.ImportFrom) -> None:
         module = self._imported("." * node.level + node.module, node)
@@ -28,18 +39,18 @@ class Imports(Mixin):
             if not hasattr(module, alias.name):
                 self._imported(f"{module.__name__}.{alias.name}", node)
             path = (("module", module.__name__), (".", alias.name))
-            value = self.lift_name(getattr(module, alias.name), path)
+            value = self.objects.lift_name(getattr(module, alias.name), path)
             self.state.env[alias.asname or alias.name] = value
 
     def _imported(self, name: str, node: core.Node) -> Any:
         """A module, which is loaded while compiling: in the first call, as it would be anyway."""
-        package = self.frame.function.__globals__.get("__package__")
+        package = self.places.frame.function.__globals__.get("__package__")
         try:
             if name.startswith(".") and not package:
                 raise ImportError("attempted relative import with no known parent package")
             return importlib.import_module(name, package or None)
         except ImportError as error:
-            raise self.located(type(error)(str(error)), node) from None
+            raise self.places.located(type(error)(str(error)), node) from None
 
     def run_Delete(self, node: core.Delete) -> None:
         for target in node.targets:
@@ -47,22 +58,27 @@ class Imports(Mixin):
 
     def _delete(self, target: core.Target) -> None:
         if isinstance(target, core.Name):
-            self.lookup(target.id, target)
+            self.objects.lookup(target.id, target)
             self.state.env.pop(target.id, None)
         elif isinstance(target, core.Seq):
             for part in target.items:
                 self._delete(part)  # type: ignore[arg-type]
         elif isinstance(target, core.Item):
-            owner, index = self.eval(target.value), self.eval(target.index)
+            owner, index = self.expressions.eval(target.value), self.expressions.eval(target.index)
             if isinstance(owner, DictVal) and owner.cell.path:
-                self.refuse(target, "removing a key of a dict from outside is not supported",
-                            "make a dict without it")  # fmt: skip
+                self.places.refuse(
+                    target,
+                    "removing a key of a dict from outside is not supported",
+                    "make a dict without it",
+                )
             elif isinstance(owner, DictVal) or (isinstance(owner, ListVal) and is_count(index)):
-                self.call_method(owner, "pop", (index,), {}, target)
+                self.evaluator.call_method(owner, "pop", (index,), {}, target)
             elif isinstance(index, SliceVal):
-                self.refuse(target, "`del` of a slice is not supported", "make a new list")
-            elif self.call_special(owner, "__delitem__", (index,), target) is None:
-                kind = self.kind_of(owner)
-                self.refuse(target, f"`del` of a part of {kind} is not supported", "make a new one")
+                self.places.refuse(target, "`del` of a slice is not supported", "make a new list")
+            elif self.operators.call_special(owner, "__delitem__", (index,), target) is None:
+                kind = kind_text(owner)
+                self.places.refuse(
+                    target, f"`del` of a part of {kind} is not supported", "make a new one"
+                )
         else:
-            self.refuse(target, "`del` of an attribute is not supported", "set it to None")
+            self.places.refuse(target, "`del` of an attribute is not supported", "set it to None")

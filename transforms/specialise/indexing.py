@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.builder import Builder
 from ..ir.nodes import Const, Operand, Record
+from ..ir.record import record
 from ..rules.dtypes import SUPPORTED
 from ..rules.integer_range_checks import require_in_range
 from ..rules.promotion import is_inexact, is_weak
 from ..syntax import core
-from .arrays import is_basic
-from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
+from .arrays import Arrays, is_basic
+from .expressions import Expressions
+from .joins import Joins
+from .places import Places
+from .session import Part
+from .tape import Tapes
+from .values import (
+    ListVal,
+    Num,
+    Obj,
+    RangeVal,
+    Rec,
+    Ref,
+    SliceVal,
+    TupleVal,
+    Value,
+    constant,
+    kind_text,
+)
 
 # Operations of Python that give an integer for integers.
 _KEEPING_INTEGERS = (
@@ -19,11 +36,15 @@ _KEEPING_INTEGERS = (
 ).split()
 
 
-class Indexing(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Indexing(Part):
+    """Elements and parts of arrays."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    tape: Tapes
 
     def index_items(self, ref: Ref, index: Value, node: core.Node) -> tuple[Any, ...]:
         """One item per axis or new axis, with operands in place; an ellipsis is expanded."""
@@ -33,16 +54,16 @@ class Indexing(Mixin):
         for part in parts:
             if isinstance(part, Obj) and part.value is Ellipsis:
                 if ellipsis is not None:
-                    raise self.located(
+                    raise self.places.located(
                         IndexError("an index can only have a single ellipsis ('...')"), node
                     )
                 ellipsis = len(items)
                 continue
             items.append(self._item(part, node))
         used = sum(_axes_used(item) for item in items)
-        ndim = self.ref_type(ref).ndim
+        ndim = self.joins.ref_type(ref).ndim
         if used > ndim:
-            raise self.located(
+            raise self.places.located(
                 IndexError(
                     f"too many indices for array: array is {ndim}-dimensional, "
                     f"but {used} were indexed"
@@ -56,12 +77,12 @@ class Indexing(Mixin):
         if isinstance(part, Num):
             dtype = part.operand.type.dtype
             if dtype == "bool":
-                self.refuse(
+                self.places.refuse(
                     node, "a bool scalar as an index is not supported", "use `if`, or a mask array"
                 )
             if is_inexact(dtype):
                 self.refuse_joined_float(part, node)
-                raise self.located(
+                raise self.places.located(
                     IndexError(
                         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) "
                         "and integer or boolean arrays are valid indices"
@@ -76,9 +97,7 @@ class Indexing(Mixin):
         if isinstance(part, Obj) and isinstance(part.value, slice):
             s = part.value
             return self._item(
-                SliceVal(
-                    *(None if v is None else self.constant(v) for v in (s.start, s.stop, s.step))
-                ),
+                SliceVal(*(None if v is None else constant(v) for v in (s.start, s.stop, s.step))),
                 node,
             )
         if isinstance(part, Obj) and part.value is None:
@@ -86,24 +105,24 @@ class Indexing(Mixin):
         if isinstance(part, (ListVal, TupleVal, RangeVal)):
             part = self.as_array(part, node)
         if isinstance(part, Ref):
-            type_ = self.ref_type(part)
+            type_ = self.joins.ref_type(part)
             if type_.ndim == 0:
                 return self._item(self.index_value(part, (), node), node)
             if type_.dtype == "bool":
-                return ("mask", self.read(part), type_.ndim)
+                return ("mask", self.arrays.read(part), type_.ndim)
             if is_inexact(type_.dtype):
-                raise self.located(
+                raise self.places.located(
                     IndexError("arrays used as indices must be of integer (or boolean) type"), node
                 )
-            return ("array", self.read(part))
-        return self.refuse(node, f"{self.kind_of(part)} cannot be used as an index")
+            return ("array", self.arrays.read(part))
+        return self.places.refuse(node, f"{kind_text(part)} cannot be used as an index")
 
     def slice_bound(self, value: Value, node: core.Node) -> Operand:
-        if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
+        if isinstance(value, Ref) and self.joins.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
-            raise self.located(
+            raise self.places.located(
                 TypeError("slice indices must be integers or None or have an __index__ method"),
                 node,
             )
@@ -114,7 +133,7 @@ class Indexing(Mixin):
         some paths that is a float on others, or computed from such a number."""
         if isinstance(value, Num) and self._may_be_integer(value.operand):
             text = "an integer is needed here, and this number may be a float"
-            self.refuse(node, text, "keep integers and floats under different names")
+            self.places.refuse(node, text, "keep integers and floats under different names")
 
     def _may_be_integer(self, operand: Operand) -> bool:
         if not is_inexact(operand.type.dtype):
@@ -123,7 +142,7 @@ class Indexing(Mixin):
             return False
         op = self.b.definitions.get(operand.name)
         if op is None:  # an argument, or joined from several paths
-            return all(param.name != operand.name for param in self.params)
+            return all(param.name != operand.name for param in self.session.params)
         return op.name in _KEEPING_INTEGERS and all(map(self._may_be_integer, op.args))
 
     def must_be_index(self, value: Value, what: str, node: core.Node) -> None:
@@ -132,42 +151,46 @@ class Indexing(Mixin):
             self.refuse_joined_float(value, node)
             kind = "complex" if value.operand.type.dtype.startswith("complex") else "float"
             text = f"{what} indices must be integers or slices, not {kind}"
-            raise self.located(TypeError(text), node)
+            raise self.places.located(TypeError(text), node)
 
     def index_value(self, ref: Ref, items: tuple[Any, ...], node: core.Node) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
         plain = plain_items(items)
         if is_basic(items) and not all(i[0] == "int" for i in items):
             view = Ref(ref.cell, (*ref.path, ("index", plain)))
-            with self.guarding(node):
-                value = self.read(view)
-            return view if ref.cell not in self.variables else self.part_of_variable(view, value)
-        with self.guarding(node):
-            result = self.apply_step(self.sym(ref), ("index", plain))
-        return self.tensor_of(self.wrap(result), ref)
+            with self.evaluator.calls.guarding(node):
+                value = self.arrays.read(view)
+            return (
+                view
+                if ref.cell not in self.tape.variables
+                else self.tape.part_of_variable(view, value)
+            )
+        with self.evaluator.calls.guarding(node):
+            result = self.arrays.apply_step(self.arrays.sym(ref), ("index", plain))
+        return self.arrays.tensor_of(self.arrays.wrap(result), ref)
 
     def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: core.Node) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
-            dtype = self.ref_type(ref).dtype
+            dtype = self.joins.ref_type(ref).dtype
             if all(item[0] == "int" for item in items):
                 text = "setting an array element with a sequence."
-                raise self.located(ValueError(text), node)
-            for item in self.static_items(value) or ():
+                raise self.places.located(ValueError(text), node)
+            for item in self.expressions.static_items(value) or ():
                 if isinstance(item, Num):
-                    with self.guarding(node):
+                    with self.evaluator.calls.guarding(node):
                         require_in_range(self.b, item.operand, dtype, numpy_numbers=True)
             value = self.as_array(value, node)
         if not isinstance(value, (Num, Ref)):
-            self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")
-        with self.guarding(node):
-            self.write(ref, (("index", plain_items(items)),), self.sym(value), node)
+            self.places.refuse(node, f"{kind_text(value)} cannot be stored in an array")
+        with self.evaluator.calls.guarding(node):
+            self.arrays.write(ref, (("index", plain_items(items)),), self.arrays.sym(value), node)
 
     def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
             args = [value.start, value.stop, value.step]
-            return self.call_surface("numpy.arange", args, {}, node)
-        return self.call_surface("numpy.array", (value,), {}, node)
+            return self.evaluator.calls.call_surface("numpy.arange", args, {}, node)
+        return self.evaluator.calls.call_surface("numpy.array", (value,), {}, node)
 
     # ---- records
 
@@ -176,18 +199,25 @@ class Indexing(Mixin):
         if name == "shape":
             sizes = range(rec.operand.type.ndim)
             return TupleVal(
-                tuple(self.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes)
+                tuple(self.arrays.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes)
             )
         if name in ("size", "ndim"):
             ndim = rec.operand.type.ndim
-            return self.constant(ndim) if name == "ndim" else self.call_len((rec,), {}, node)
+            return (
+                constant(ndim)
+                if name == "ndim"
+                else self.evaluator.python_calls.call_len((rec,), {}, node)
+            )
         if name not in dict(rec.operand.type.fields):
-            raise self.located(KeyError(name), node)
+            raise self.places.located(KeyError(name), node)
         dtype = dict(rec.operand.type.fields)[name]
         if dtype not in SUPPORTED or dtype == "float16":
-            self.refuse(node, f"the field {name!r} of dtype {dtype} is not supported",
-                        "pass its values as an array of their own")  # fmt: skip
-        return self.wrap(self.b.emit("field", rec.operand, name=name))
+            self.places.refuse(
+                node,
+                f"the field {name!r} of dtype {dtype} is not supported",
+                "pass its values as an array of their own",
+            )
+        return self.arrays.wrap(self.b.emit("field", rec.operand, name=name))
 
     def record_index(self, rec: Rec, index: Value, node: core.Node) -> Value:
         if isinstance(index, Obj) and isinstance(index.value, str):
@@ -198,8 +228,8 @@ class Indexing(Mixin):
             items = tuple(("int", i + 1) for i in range(len(index.values)))
             operands = [p.operand for p in index.values]
             items += (("all",),) * (rec.operand.type.ndim - len(items))
-            return self.wrap(self.b.emit("index", rec.operand, *operands, items=items))
-        return self.refuse(
+            return self.arrays.wrap(self.b.emit("index", rec.operand, *operands, items=items))
+        return self.places.refuse(
             node,
             "structured arrays are indexed by integers and field names here",
             "take a field first: r['x']",

@@ -10,13 +10,23 @@ from typing import Any
 
 from ..frontend.pytree import refuse_foreign
 from ..ir.errors import UnsupportedError
-from .values import UNDEFINED, Fields, InstanceVal, Mixin, Obj, State, TupleVal, Value
+from ..ir.record import record
+from .arrays import Arrays
+from .effects import Effects
+from .objects import Objects
+from .places import Places
+from .session import Part
+from .values import UNDEFINED, Fields, InstanceVal, Obj, TupleVal, Value, constant
 
 
-class Instances(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Instances(Part):
+    """Instances of classes that are made while specialising."""
 
-    state: State
+    places: Places
+    arrays: Arrays
+    objects: Objects
+    effects: Effects
 
     def construct(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
         if hasattr(cls, "_fields") and tuple in cls.__mro__:
@@ -28,74 +38,78 @@ class Instances(Mixin):
             try:
                 refuse_foreign(cls)
             except UnsupportedError as error:
-                raise self.refusal(node, error.message, error.advice) from None
-            return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
+                raise self.places.refusal(node, error.message, error.advice) from None
+            return self.places.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
         if hasattr(cls, "_s2s_variable"):
-            return self.refuse(
+            return self.places.refuse(
                 node,
                 f"a {cls.__name__} is not created in compiled code",
                 "create it before the first call",
             )
         if not _is_plain(cls):
-            return self.refuse(
+            return self.places.refuse(
                 node,
                 f"creating a {cls.__name__} here is not supported",
                 "create it outside, or use a dataclass",
             )
-        made = self.new_instance(cls, (), ())
+        made = self.arrays.new_instance(cls, (), ())
         init = inspect.getattr_static(cls, "__init__")
         if isinstance(init, types.FunctionType):
-            self.guard_class(made, init, "__init__")
-            self.call_function(Obj(init), (made, *args), kwargs, node)
+            self.objects.guard_class(made, init, "__init__")
+            self.evaluator.call_function(Obj(init), (made, *args), kwargs, node)
         elif args or kwargs:
-            raise self.located(TypeError(f"{cls.__name__}() takes no arguments"), node)
+            raise self.places.located(TypeError(f"{cls.__name__}() takes no arguments"), node)
         return made
 
     def _namedtuple(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        defaults = {k: self.constant(v) for k, v in cls._field_defaults.items()}
+        defaults = {k: constant(v) for k, v in cls._field_defaults.items()}
         values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
         if len(args) > len(cls._fields) or set(values) != set(cls._fields):
-            raise self.located(TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node)
+            raise self.places.located(
+                TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node
+            )
         return TupleVal(tuple(values[f] for f in cls._fields), cls)
 
     def _dataclass(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
         try:
             bound = inspect.signature(cls).bind(*args, **kwargs).arguments
         except TypeError as error:
-            raise self.located(TypeError(str(error)), node) from None
+            raise self.places.located(TypeError(str(error)), node) from None
         fields = dataclasses.fields(cls)
         if len(bound.keys() - {f.name for f in fields}) > 0:
-            self.refuse(node, f"{cls.__name__} has arguments that are no fields", "use fields")
+            self.places.refuse(
+                node, f"{cls.__name__} has arguments that are no fields", "use fields"
+            )
         values = {
             f.name: bound[f.name] if f.name in bound else self._default_of(f, node) for f in fields
         }
         known = {k: v for k, v in values.items() if v is not UNDEFINED}
-        made = self.new_instance(cls, tuple(known), tuple(known.values()))
+        made = self.arrays.new_instance(cls, tuple(known), tuple(known.values()))
         after = inspect.getattr_static(cls, "__post_init__", None)
         if after is not None:
-            self.guard_class(made, after, "__post_init__")
-            self.call_function(Obj(after), (made,), {}, node)
+            self.objects.guard_class(made, after, "__post_init__")
+            self.evaluator.call_function(Obj(after), (made,), {}, node)
         return made
 
     def _default_of(self, field: dataclasses.Field[Any], node: Any) -> Value:
         if field.default is not dataclasses.MISSING:
-            return self.constant(field.default)
+            return constant(field.default)
         if field.default_factory is not dataclasses.MISSING:
-            return self.call(Obj(field.default_factory), (), {}, node)
+            return self.evaluator.call(Obj(field.default_factory), (), {}, node)
         return UNDEFINED  # it is for __post_init__ to set
 
     def store_in_instance(self, owner: InstanceVal, name: str, value: Value, node: Any) -> bool:
         """`owner.name = value`; False if that cannot be followed."""
-        self.allow_effect(owner.cell, node)
-        self.refuse_shared(owner.cell, node)
+        self.effects.allow_effect(owner.cell, node)
+        self.arrays.refuse_shared(owner.cell, node)
         found = inspect.getattr_static(owner.cls, name, None)
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
-            self.guard_class(owner, found.fset, name, "fset")
-            self.call_function(Obj(found.fset), (owner, value), {}, node)
+            self.objects.guard_class(owner, found.fset, name, "fset")
+            self.evaluator.call_function(Obj(found.fset), (owner, value), {}, node)
             return True
         options = getattr(owner.cls, "__dataclass_params__", None)
         if options is not None and options.frozen:
-            raise self.located(AttributeError(f"cannot assign to field {name!r}"), node)
+            raise self.places.located(AttributeError(f"cannot assign to field {name!r}"), node)
         slot = isinstance(found, types.MemberDescriptorType)
         if hasattr(found, "__set__") and not slot:
             return False

@@ -12,14 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..ir.builder import Builder
 from ..ir.nodes import Assign, Block, For, If, Op, Raise, While, walk
 from ..ir.op_registry import RULES
-from ..ir.record import replace
+from ..ir.record import record, replace
 from ..syntax import core
 from ..syntax.names import names_in
 from ..syntax.traverse import walk as walk_syntax
+from .arrays import Arrays
+from .expressions import Expressions
+from .joins import Joins
+from .operators import Operators
+from .places import Places
 from .scopes import targets_of
+from .session import Part
 from .values import (
     Cell,
     Closure,
@@ -34,18 +39,17 @@ from .values import (
     LibraryVal,
     ListVal,
     MapVal,
-    Mixin,
     Num,
     Obj,
     ProductVal,
     RangeVal,
     RestVal,
     SnapshotVal,
-    State,
     TupleVal,
     Value,
     ViewVal,
     ZipVal,
+    constant,
 )
 
 EXHAUSTED = TupleVal(())
@@ -56,11 +60,15 @@ _COUNTS = (("shape", 0), ("list_len", 0))
 ADVICE = "make a list of it: `list(...)`"
 
 
-class Iterators(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Iterators(Part):
+    """Iterators and generators, and what they have left."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    operators: Operators
 
     # ---- making
 
@@ -82,31 +90,34 @@ class Iterators(Mixin):
         return source
 
     def generator(self, node: core.Comp) -> Value:
-        first = self.eval(node.clauses[0].over)
-        source = GeneratorVal(node, self.frame, first)
+        first = self.expressions.eval(node.clauses[0].over)
+        source = GeneratorVal(node, self.places.frame, first)
         return self.iterator(source, type(_ for _ in ()))
 
     def call_iter(self, args: Any, kwargs: Any, node: Any) -> Value:
         if len(args) != 1:
             return NotImplemented
-        value = self.iterated(args[0], node)
+        value = self.operators.iterated(args[0], node)
         return value if isinstance(value, IterVal) else self.iterator(value, type(iter(())))
 
     def call_next(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
         if not isinstance(value, IterVal):
-            text = f"{self.class_of(value).__name__!r} object is not an iterator"
-            raise self.located(TypeError(text), node)
-        source = self.usable(self.state.heap[value.cell], node)
+            kind = self.evaluator.python_calls.class_of(value).__name__
+            text = f"{kind!r} object is not an iterator"
+            raise self.places.located(TypeError(text), node)
+        source = self.evaluator.loops.usable(self.state.heap[value.cell], node)
         cursor = self.cursor(source)
         if cursor is None:
-            self.refuse(node, "next of a run-time sequence is not supported", "index the sequence")
+            self.places.refuse(
+                node, "next of a run-time sequence is not supported", "index the sequence"
+            )
         item = cursor.next(node)
         self.state.heap[value.cell] = cursor.rest()
         if item is END and len(args) > 1:
             return args[1]
         if item is END:
-            self.no_element("", "StopIteration")
+            self.evaluator.attributes.no_element("", "StopIteration")
         return item
 
     # ---- consuming
@@ -114,7 +125,7 @@ class Iterators(Mixin):
     def whole(self, value: Value, node: Any) -> Value:
         """All that is left of an iterator, which is empty then; other values as they are."""
         if isinstance(value, IterVal):
-            source = self.usable(self.state.heap[value.cell], node)
+            source = self.evaluator.loops.usable(self.state.heap[value.cell], node)
             self.state.heap[value.cell] = EXHAUSTED
             value = source
         return self.computed(self.opened(value, node), node)
@@ -130,7 +141,9 @@ class Iterators(Mixin):
             return source.inner
         if isinstance(source, SnapshotVal):
             if self.state.heap.get(source.cell) is not source.content:
-                self.refuse(node, "what this runs over has changed since it was made", ADVICE)
+                self.places.refuse(
+                    node, "what this runs over has changed since it was made", ADVICE
+                )
             return source.inner
         return source
 
@@ -140,7 +153,7 @@ class Iterators(Mixin):
         if len(set(cells)) < len(cells):
             return self._alternating(inners, node)
         left = [self.whole(i, node) for i in inners]
-        sizes = [self.static_items(i) for i in left]
+        sizes = [self.expressions.static_items(i) for i in left]
         if len(inners) > 1:
             for position, inner in enumerate(inners):
                 if isinstance(inner, IterVal):
@@ -150,10 +163,12 @@ class Iterators(Mixin):
     def _alternating(self, inners: tuple[Value, ...], node: Any) -> Value:
         """`zip(it, it)` takes its elements from one iterator by turns."""
         if any(i != inners[0] for i in inners):
-            self.refuse(node, "zip takes some of these elements by turns", ADVICE)
-        items = self.static_items(self.whole(inners[0], node))
+            self.places.refuse(node, "zip takes some of these elements by turns", ADVICE)
+        items = self.expressions.static_items(self.whole(inners[0], node))
         if items is None:
-            self.refuse(node, "zip takes the elements of a run-time sequence by turns", ADVICE)
+            self.places.refuse(
+                node, "zip takes the elements of a run-time sequence by turns", ADVICE
+            )
         n = len(inners)
         groups = [TupleVal(tuple(items[i : i + n])) for i in range(0, len(items) - n + 1, n)]
         return TupleVal(tuple(groups))
@@ -165,15 +180,17 @@ class Iterators(Mixin):
         if isinstance(value, MapVal):
             return self._mapped(value, node)
         if isinstance(value, LibraryVal):
-            return self.call_library(value.program, value.value, value.inners, value.kwargs, node)
+            return self.evaluator.numpy_calls.call_library(
+                value.program, value.value, value.inners, value.kwargs, node
+            )
         return value
 
     def _generated(self, value: GeneratorVal, node: Any) -> Value:
-        if value.frame is self.frame:
-            return self.comprehension(value.node, value.first)
+        if value.frame is self.places.frame:
+            return self.evaluator.loops.comprehension(value.node, value.first)
         if any(isinstance(n, core.Bind) for n in walk_syntax(value.node)):
             text = "a generator that binds names of its function is consumed in another"
-            self.refuse(node, text, ADVICE)
+            self.places.refuse(node, text, ADVICE)
         # Its body is a function of its first iterable, which sees the names of its frame.
         node_, name = value.node, "s2s_first_iterable"
         first, *others = node_.clauses
@@ -182,37 +199,39 @@ class Iterators(Mixin):
         params = core.Params(node_.at, plain=(core.Param(node_.at, name),))
         returned = (core.Return(node_.at, body),)
         function = core.Func(node_.at, "<lambda>", params, returned, True)
-        return self.call_closure(Closure(function, value.frame), (value.first,), {}, node)
+        return self.evaluator.calls.call_closure(
+            Closure(function, value.frame), (value.first,), {}, node
+        )
 
     def _mapped(self, value: MapVal, node: Any) -> Value:
         source = self.opened(ZipVal(value.inners), node)
-        made = self.fresh_name(f"mapped_L{node.line}")
-        element = self.fresh_name(f"element_L{node.line}")
+        made = self.places.fresh_name(f"mapped_L{node.line}")
+        element = self.places.fresh_name(f"element_L{node.line}")
         while made in self.state.env or element in self.state.env:  # a map in this one
             made, element = f"{made}_", f"{element}_"
-        self.state.env[made] = self.new_list((), made)
+        self.state.env[made] = self.arrays.new_list((), made)
 
         def keep(item: Value) -> bool:
-            self.call_method(self.state.env[made], "append", (item,), {}, node)
+            self.evaluator.call_method(self.state.env[made], "append", (item,), {}, node)
             return False
 
         def body() -> bool:
             values = self.state.env.pop(element).values
             if not value.keeps:
-                return keep(self.call(value.function, values, {}, node))
+                return keep(self.evaluator.call(value.function, values, {}, node))
             kept = self._is_kept(value.function, values[0], node)
             if kept.known is not None:
                 return keep(values[0]) if kept.known[0] else False
-            return self.if_(kept, lambda: keep(values[0]), lambda: False)
+            return self.joins.if_(kept, lambda: keep(values[0]), lambda: False)
 
         target = core.Name(node.at, element)
-        self.for_each(target, source, body, None, node)
-        return self.usable(self.state.env.pop(made), node)
+        self.evaluator.for_each(target, source, body, None, node)
+        return self.evaluator.loops.usable(self.state.env.pop(made), node)
 
     def _is_kept(self, function: Value, item: Value, node: Any) -> Num:
         if isinstance(function, Obj) and function.value is None:
-            return self.truth(item, node)
-        return self.truth(self.call(function, (item,), {}, node), node)
+            return self.expressions.truth(item, node)
+        return self.expressions.truth(self.evaluator.call(function, (item,), {}, node), node)
 
     # ---- loops
 
@@ -226,7 +245,7 @@ class Iterators(Mixin):
             yield value, None
             return
         cell = value.cell
-        source = self.usable(self.state.heap[cell], node)
+        source = self.evaluator.loops.usable(self.state.heap[cell], node)
         if self._is_static(source):
             yield source, cell
             return
@@ -247,7 +266,9 @@ class Iterators(Mixin):
     def _resolved(self, source: Value, node: Any) -> Value:
         """A sequence with what its iterators have left in their places; nothing is consumed."""
         if isinstance(source, IterVal):
-            return self._resolved(self.usable(self.state.heap[source.cell], node), node)
+            return self._resolved(
+                self.evaluator.loops.usable(self.state.heap[source.cell], node), node
+            )
         if isinstance(source, (ZipVal, MapVal, LibraryVal)):
             inners = tuple(self._resolved(i, node) for i in source.inners)
             return replace(source, inners=inners)
@@ -278,7 +299,7 @@ class Iterators(Mixin):
             before.heap[cell] = self.state.heap[cell]
         if self.state.changed_since(before) or not self.is_quiet(block, until is None):
             text = "what this iterator computes has effects, or may fail, between iterations"
-            self.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
         self.b.block.extend(block)
         return made
 
@@ -317,32 +338,34 @@ class Iterators(Mixin):
         needs to know; None if taking them all makes no difference."""
         if not isinstance(value, IterVal):
             return None
-        source = self.usable(self.state.heap[value.cell], node)
+        source = self.evaluator.loops.usable(self.state.heap[value.cell], node)
         if not isinstance(source, LAZY):
             return None
-        attempt, before, block = self.checkpoint(), self.state.copy(), list[Any]()
+        attempt, before, block = self.session.checkpoint(), self.state.copy(), list[Any]()
         with self.b.into(block), suppress(Ended):
             self.whole(value, node)
         for cell in {value.cell, *self.iterators_in(source)} & before.heap.keys():
             before.heap[cell] = self.state.heap[cell]
         quiet = self.is_quiet(block, False) and not self.state.changed_since(before)
-        self.rollback(attempt)
+        self.session.rollback(attempt)
         if quiet and not self.iterators_in(source):
             return None
-        if not isinstance(source, GeneratorVal) or source.frame is not self.frame:
+        if not isinstance(source, GeneratorVal) or source.frame is not self.places.frame:
             text = "what this iterator computes has effects, or may fail, after the first element"
-            self.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
         flag = f"<found L{node.line}>"
-        self.state.env[flag] = self.constant(False)
+        self.state.env[flag] = constant(False)
 
         def look(item: Value) -> None:
-            found = self.truth(item, node)
-            self.state.env[flag] = found if wanted else self.not_(found, node)
+            found = self.expressions.truth(item, node)
+            self.state.env[flag] = found if wanted else self.expressions.not_(found, node)
 
-        self.generate(source.node, source.first, look, flag)
+        self.evaluator.loops.generate(source.node, source.first, look, flag)
         left = Conflict("how much of this generator is left depends on the run")
         self.state.heap[value.cell] = left
-        return self.truth(self.usable(self.state.env.pop(flag), node), node)
+        return self.expressions.truth(
+            self.evaluator.loops.usable(self.state.env.pop(flag), node), node
+        )
 
     def _unchanged(self, source: Value, node: Any) -> Callable[[], None]:
         """A check, for after the loop, that it did not change what the source reads."""
@@ -350,26 +373,30 @@ class Iterators(Mixin):
         functions = [m.function for m in _parts(source, MapVal)]
         functions = [f for f in functions if isinstance(f, Closure)]
         names += [(f.frame, n) for f in functions for n in _loaded(f.node)]
-        found = [self.env_of(frame).get(name) for frame, name in names]
-        cells = {*self.cells_in([*found, *_leaves(source)])}
+        found = [self.places.env_of(frame).get(name) for frame, name in names]
+        cells = {*self.arrays.cells_in([*found, *_leaves(source)])}
         iterators = {v.cell for v in _parts(source, IterVal)}
         held = {c: self.state.heap.get(c) for c in cells - iterators}
 
         def check() -> None:
-            now = [self.env_of(frame).get(name) for frame, name in names]
+            now = [self.places.env_of(frame).get(name) for frame, name in names]
             same = all(p is q for p, q in zip(found, now))
             if not same or any(self.state.heap.get(c) is not v for c, v in held.items()):
                 text = "this loop changes what its iterator is computed from"
-                self.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+                self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
 
         return check
 
     def check_keys(self, source: KeysVal, node: Any) -> None:
-        now = self.usable(self.state.heap[source.inner.cell], node).keys
+        now = self.evaluator.loops.usable(self.state.heap[source.inner.cell], node).keys
         if len(now) != len(source.keys):
-            self.no_element("dictionary changed size during iteration", "RuntimeError")
+            self.evaluator.attributes.no_element(
+                "dictionary changed size during iteration", "RuntimeError"
+            )
         if now != source.keys:
-            self.refuse(node, "this dict gets other keys while an iterator runs over it", ADVICE)
+            self.places.refuse(
+                node, "this dict gets other keys while an iterator runs over it", ADVICE
+            )
 
     # ---- one element after the other
 
@@ -395,7 +422,7 @@ class Iterators(Mixin):
             return None if None in inners else _ZipCursor(self, source, inners)  # type: ignore[arg-type]
         if isinstance(source, (IterVal, SnapshotVal, *LAZY)):
             return None
-        items = self.static_items(source)
+        items = self.expressions.static_items(source)
         return None if items is None else _TupleCursor(self, source, items)
 
 
@@ -437,17 +464,17 @@ class _ListCursor(Cursor):
     """A list that is changed while it is run over is read as it is by then."""
 
     def item(self, node: Any) -> Value:
-        content = self.owner.usable(self.owner.state.heap[self.source.cell], node)
+        content = self.owner.evaluator.loops.usable(self.owner.state.heap[self.source.cell], node)
         if not isinstance(content, Items):
             text = "whether this loop makes its list longer or shorter turns out at run time"
-            self.owner.refuse(node, text, "run over a copy: `list(...)`")
+            self.owner.places.refuse(node, text, "run over a copy: `list(...)`")
         return content.values[self.at] if self.at < len(content.values) else END
 
 
 class _DictCursor(Cursor):
     def item(self, node: Any) -> Value:
         self.owner.check_keys(self.source, node)
-        items = self.owner.static_items(self.source.inner)
+        items = self.owner.expressions.static_items(self.source.inner)
         return items[self.at] if self.at < len(items) else END
 
 
@@ -472,7 +499,7 @@ class _ZipCursor(Cursor):
         if isinstance(self.source, EnumerateVal):
             first = self.source.start.known
             assert first is not None
-            items.insert(0, self.owner.constant(first[0] + self.at))
+            items.insert(0, constant(first[0] + self.at))
         return TupleVal(tuple(items))
 
 

@@ -30,10 +30,12 @@ from ..ir.nodes import (
 from ..ir.record import record, replace
 from ..ir.symbolic_dims import Dim
 from ..rules.axes_and_sizes import constant_value, product
-from .derived import DerivedVal, Traced
+from .derived import Derivatives, DerivedVal, Traced
 from .patterns import Leaf, unpack
-from .values import Mixin, State, Value
-from .vmaps import extent_of, reading
+from .places import Places
+from .session import Part
+from .values import Value, kind_text
+from .vmaps import Vmaps, extent_of, reading
 
 
 @record
@@ -48,45 +50,50 @@ class Basis:
     total: Any
 
 
-class Jacobians(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Jacobians(Part):
+    """Jacobians and Hessians."""
 
-    b: Builder
-    state: State
+    places: Places
+    derived: Derivatives
+    vmaps: Vmaps
 
     # ---- Jacobians
 
     def derive_jacobian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
-        traced = self.trace(derived, args, kwargs, node)
+        traced = self.derived.trace(derived, args, kwargs, node)
         with self.b.into(traced.block):
-            pattern, outs = self._leaves(traced.result, node)
+            pattern, outs = self.derived._leaves(traced.result, node)
             outs = [self._number_in(o) for o in outs]
         if not outs or not all(is_float(o.type) for o in outs):
-            raise self.refusal(
-                node, f"a Jacobian needs floats, and this function returns "
-                f"{self.kind_of(traced.result)}" + (" with integers" if outs else ""),
-                "return numbers or arrays of floats", S2STypeError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                f"a Jacobian needs floats, and this function returns "
+                f"{kind_text(traced.result)}" + (" with integers" if outs else ""),
+                "return numbers or arrays of floats",
+                S2STypeError,
+            )
         if any(is_complex(x.type) for x in (*outs, *traced.params)):
-            self.refuse(
-                node, "not supported: a Jacobian of complex numbers",
+            self.places.refuse(
+                node,
+                "not supported: a Jacobian of complex numbers",
                 "take it of real and imaginary parts, stacked",
-            )  # fmt: skip
-        mode = self._setting(derived, "mode", node)
+            )
+        mode = self.vmaps._setting(derived, "mode", node)
         self._refuse_complex(outs, traced.params, mode, node)
         if any(is_complex(o.type) for o in outs):
             mode = "forward"
         if mode is None:
             mode = self._cheaper(outs, traced.params)
         if mode not in MODES:
-            self.refuse(node, f"mode={mode!r} is neither 'forward' nor 'reverse'", "")
+            self.places.refuse(node, f"mode={mode!r} is neither 'forward' nor 'reverse'", "")
         made = self._pushed_basis if mode == "forward" else self._pulled_basis
         blocks = made(traced, outs)
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            return self.like_wrt(derived, traced, blocks[leaf.index])
+            return self.derived.like_wrt(derived, traced, blocks[leaf.index])
 
-        return unpack(pattern, self, leaf, "jacobian")
+        return unpack(pattern, self.evaluator, leaf, "jacobian")
 
     def _refuse_complex(
         self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: Any
@@ -94,16 +101,19 @@ class Jacobians(Mixin):
         """The derivative by a complex number takes two columns, that of a complex result two
         pulled rows; only a complex result by real arguments is one number each, when pushed."""
         if any(is_complex(p.type) for p in params):
-            raise self.refusal(
-                node, "a Jacobian with respect to complex numbers is not one matrix of numbers",
+            raise self.places.refusal(
+                node,
+                "a Jacobian with respect to complex numbers is not one matrix of numbers",
                 "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments",
                 S2STypeError,
-            )  # fmt: skip
+            )
         if mode == "reverse" and any(is_complex(o.type) for o in outs):
-            raise self.refusal(
-                node, "a Jacobian of complex results is pushed forward", 'leave out mode="reverse"',
+            raise self.places.refusal(
+                node,
+                "a Jacobian of complex results is pushed forward",
+                'leave out mode="reverse"',
                 S2STypeError,
-            )  # fmt: skip
+            )
 
     def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """Forward over reverse: the Jacobian of the gradient."""
@@ -187,9 +197,9 @@ class Jacobians(Mixin):
     def _pulled_basis(self, traced: Traced, outs: list[Operand]) -> list[list[Operand]]:
         """For each result the derivatives by each parameter, pulled back all at once."""
         if len(outs) == 1 and outs[0].type.ndim == 0:
-            return [self.pulled(traced, outs, [Const(1.0, Scalar(outs[0].type.dtype))])]
-        function = self._function(traced, outs)
-        made = self.reverse_of(function, tuple(p.name for p in traced.params))
+            return [self.derived.pulled(traced, outs, [Const(1.0, Scalar(outs[0].type.dtype))])]
+        function = self.derived._function(traced, outs)
+        made = self.derived.reverse_of(function, tuple(p.name for p in traced.params))
         seeds = made.params[len(function.params) :]
         # How many seeds there are is known when the function has run.
         head: Block = []
@@ -198,10 +208,10 @@ class Jacobians(Mixin):
             given = self._directions(basis, outs)
         many = self._over_seeds(made, seeds, basis.total)
         with self.b.into(head):
-            self._name_again(zip(many.params[len(function.params) :], given))
+            self.derived._name_again(zip(many.params[len(function.params) :], given))
         many = replace(many, body=_insert(many.body, head, seeds, basis.total))
-        self.name_arguments(traced)
-        bars = self._splice(traced, many, many.results)
+        self.derived.name_arguments(traced)
+        bars = self.derived._splice(traced, many, many.results)
         basis, columns = (self._basis_of(xs, traced.params) for xs in (outs, traced.params))
         return [
             [
@@ -216,17 +226,17 @@ class Jacobians(Mixin):
     def _pushed_basis(self, traced: Traced, outs: list[Operand]) -> list[list[Operand]]:
         """For each result the derivatives by each parameter, pushed forward all at once."""
         params = traced.params
-        function = self._function(traced, outs)
-        made, seeds = self.forward_of(function, tuple(p.name for p in params))
-        self.name_arguments(traced)
+        function = self.derived._function(traced, outs)
+        made, seeds = self.derived.forward_of(function, tuple(p.name for p in params))
+        self.derived.name_arguments(traced)
         if len(params) == 1 and isinstance(params[0].type, Scalar):
-            self._name_again(zip(seeds, [Const(1.0, Scalar(params[0].type.dtype))]))
-            return [[t] for t in self._splice(traced, made, made.results)]
+            self.derived._name_again(zip(seeds, [Const(1.0, Scalar(params[0].type.dtype))]))
+            return [[t] for t in self.derived._splice(traced, made, made.results)]
         basis = self._basis_of(params, params)
         given = self._directions(basis, params)
         many = self._over_seeds(made, seeds, basis.total)
-        self._name_again(zip(many.params[len(function.params) :], given))
-        dots = self._splice(traced, many, many.results)
+        self.derived._name_again(zip(many.params[len(function.params) :], given))
+        dots = self.derived._splice(traced, many, many.results)
         rows = self._basis_of(outs, params)
         return [
             [self._columns_of(basis, i, dot, sizes) for i in range(len(params))]

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..frontend.kernel_interface import Param
-from ..ir.builder import OPEN, Builder, Sym, const, resolve_dims
+from ..ir.builder import OPEN, Sym, const, resolve_dims
 from ..ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
-from ..ir.record import record, replace
+from ..ir.record import field, record, replace
 from ..ir.symbolic_dims import Dim
 from ..rules.integer_range_checks import require_in_range, require_no_float_overflow
 from ..rules.promotion import differ_in_integer_dtype, join_conflict, join_types, phi_operand_type
+from .arrays import Arrays
+from .session import Part
 from .values import (
     UNDEFINED,
     Cell,
@@ -25,7 +26,6 @@ from .values import (
     Items,
     ListVal,
     Maybe,
-    Mixin,
     Num,
     Obj,
     Rec,
@@ -45,22 +45,24 @@ class Branch:
     ended: bool
 
 
-class Joins(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Joins(Part):
+    """The merge of the branches of an `if`."""
 
-    b: Builder
-    state: State
-    voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
-    params: list[Param]
-    branch_names: list[frozenset[str]]  # the names that existed before each open branch
-    runtime_depth: int
+    arrays: Arrays
+    # stand-ins for what names that are not bound yet will hold
+    voids: set[Cell] = field(default_factory=set, init=False)
+    # the names that existed before each open branch
+    branch_names: list[frozenset[str]] = field(default_factory=list, init=False)
+    # the number of run-time branches and loops around
+    runtime_depth: int = field(default=0, init=False)
 
     # ---------------------------------------------------------------- branches
 
     def branch(self, run: Callable[[], bool]) -> Branch:
         """Runs one side from the current state, which is left as it was."""
         before = self.state
-        self.state = before.copy()
+        self.session.state = before.copy()
         block: Block = []
         with self.b.into(block), self.at_run_time():
             try:
@@ -71,7 +73,7 @@ class Joins(Mixin):
                 if not self.raised_when_reached(error):
                     raise
                 ended = True
-        after, self.state = self.state, before
+        after, self.session.state = self.state, before
         return Branch(block, after, ended)
 
     def raised_when_reached(self, error: Exception) -> bool:
@@ -114,7 +116,7 @@ class Joins(Mixin):
             else:
                 self.b.block.append(If(cond.operand, [], two.block, [], origin))
             self.b.block.extend(survivor.block)
-            self.state = merged.state
+            self.session.state = merged.state
             return False
         phis = self._merge(one, two, cond.operand)
         self.b.block.append(If(cond.operand, one.block, two.block, phis, origin))
@@ -130,7 +132,9 @@ class Joins(Mixin):
         def leaf(x: Operand, y: Operand, user: str) -> Operand:
             if x == y:
                 return x
-            type_ = self._joined(self.type_where_joined(x), self.type_where_joined(y))
+            type_ = self.evaluator.loop_joins._joined(
+                self.type_where_joined(x), self.type_where_joined(y)
+            )
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self._fresh_var(type_, user)
             phis.append(Phi(target, x, y))
@@ -253,7 +257,7 @@ class Joins(Mixin):
         for other in (one.state, two.state):
             for cell, content in other.heap.items():
                 merged.heap.setdefault(cell, content)
-        self.state = merged
+        self.session.state = merged
         return phis
 
     def _outlives(self, ref: Ref, before: set[Cell]) -> bool:
@@ -293,7 +297,7 @@ class Joins(Mixin):
         if isinstance(like, Ref):
             value = self._nothing_like(self.ref_type_in(seen, like))
             assert isinstance(value.operand, Var)
-            ref = self.new_array(value.operand)
+            ref = self.arrays.new_array(value.operand)
             ref.cell.tensor = like.cell.tensor
             self.voids.add(ref.cell)
             return ref
@@ -328,7 +332,7 @@ class Joins(Mixin):
         facts, there = self.b.facts, self.b.facts.size_of(dim)
         sizes = [
             (size, Var(p.name, p.type, p.name), axis)
-            for p in self.params
+            for p in self.session.params
             for axis, size in enumerate(p.type.shape if isinstance(p.type, Array) else ())
         ]
         found = [s for s in sizes if facts.known_equal(s[0], dim)]
@@ -342,20 +346,20 @@ class Joins(Mixin):
         """The type of a reference's value; reads it where it has not been read yet."""
         views, names = dict(self.state.views), self.b.names.snapshot()
         with self.b.into([]):
-            type_ = self.read(ref).type
+            type_ = self.arrays.read(ref).type
         self.state.views = views
         self.b.names.restore(names)
         assert isinstance(type_, Array)
         return type_
 
     def ref_type_in(self, state: State, ref: Ref) -> Array:
-        saved, self.state = self.state, state
+        saved, self.session.state = self.state, state
         type_ = self.ref_type(ref)
-        self.state = saved
+        self.session.state = saved
         return type_
 
     def _within(self, branch: Branch) -> Any:
-        return _Within(self, branch)
+        return _Within(self.session, branch)
 
     def _cast_in(self, branch: Branch, operand: Operand, type_: Type) -> Operand:
         if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
@@ -382,12 +386,12 @@ class Joins(Mixin):
 
     def _read_in(self, branch: Branch, ref: Ref) -> Var:
         with self._within(branch):
-            return self.read(ref)
+            return self.arrays.read(ref)
 
     def _grow_in(self, branch: Branch, content: Any, elem: Any) -> Operand:
         with self._within(branch):
-            grown = self.grow(content, elem, None) if isinstance(content, Items) else content
-            return self.widened(grown, elem, None).operand
+            grown = self.arrays.grow(content, elem, None) if isinstance(content, Items) else content
+            return self.arrays.widened(grown, elem, None).operand
 
     def _element_type(self, *contents: tuple[State, Any]) -> Any:
         """The element type of lists, each of some state, that become one run-time list; None

@@ -5,24 +5,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
+from ..ir.record import record
 from ..syntax import core
-from .values import Growing, ListVal, Mixin, Num, Obj, RangeVal, SliceVal, State, Value
+from .arrays import Arrays
+from .attributes import Attributes
+from .expressions import Expressions
+from .loops import Loops
+from .places import Places
+from .session import Part
+from .values import (
+    Growing,
+    ListVal,
+    Num,
+    Obj,
+    RangeVal,
+    SliceVal,
+    Value,
+    constant,
+    kind_text,
+)
 
 
-class ListParts(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class ListParts(Part):
+    """Parts of lists whose length is known at run time."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    expressions: Expressions
+    attributes: Attributes
+    loops: Loops
 
     def list_part(self, content: Growing, part: SliceVal, node: Any) -> ListVal:
         """A new list, appended to in a loop over the places of the slice."""
         step = 1
         if not _left_out(part.step):
-            step = self.static(part.step, node, "the step of a slice of a list")
+            step = self.expressions.static(part.step, node, "the step of a slice of a list")
         if step == 0:
-            raise self.located(ValueError("slice step cannot be zero"), node)
+            raise self.places.located(ValueError("slice step cannot be zero"), node)
         count = self.b.emit("list_len", content.operand)
         low, high = (self.b.sym(0), count) if step > 0 else (self.b.sym(-1), count - 1)
         ends = (low, high) if step > 0 else (high, low)
@@ -35,7 +56,7 @@ class ListParts(Mixin):
     def _list_bound(self, place: Value, count: Sym, low: Sym, high: Sym, node: Any) -> Sym:
         """A bound as Python takes it: from the end if it is negative, and never beyond an end."""
         if not isinstance(place, Num):
-            return self.refuse(node, f"{self.kind_of(place)} cannot bound a slice")
+            return self.places.refuse(node, f"{kind_text(place)} cannot bound a slice")
         at = self._from_the_front(place, count)
         return self.b.emit("maximum", self.b.emit("minimum", at, high), low)
 
@@ -51,7 +72,7 @@ class ListParts(Mixin):
         count, first = self.b.emit("list_len", content.operand), self.b.sym(0)
         at = self._list_bound(place, count, first, count, node)
         made = self._listed_part(content, first, at, 1, node)
-        self.call_method(made, "append", (value,), {}, node)
+        self.evaluator.call_method(made, "append", (value,), {}, node)
         return self._listed_part(content, at, count, 1, node, made)
 
     def list_without(self, content: Growing, place: Value, node: Any) -> tuple[Value, ListVal]:
@@ -59,11 +80,11 @@ class ListParts(Mixin):
         count = self.b.emit("list_len", content.operand)
         self.b.check(count > 0, "IndexError", "pop from empty list")
         if not isinstance(place, Num):
-            self.refuse(node, f"{self.kind_of(place)} cannot be the place of an element")
+            self.places.refuse(node, f"{kind_text(place)} cannot be the place of an element")
         at = self._from_the_front(place, count)
         self.b.check(at >= 0, "IndexError", "pop index out of range")
         self.b.check(at < count, "IndexError", "pop index out of range")
-        element = self.list_element(content, at.operand)
+        element = self.attributes.list_element(content, at.operand)
         made = self._listed_part(content, self.b.sym(0), at, 1, node)
         return element, self._listed_part(content, at + 1, count, 1, node, made)
 
@@ -77,25 +98,25 @@ class ListParts(Mixin):
         onto: ListVal | None = None,
     ) -> ListVal:
         """The elements at some places, in a new list or appended to one."""
-        name = self.fresh_name("part")
+        name = self.places.fresh_name("part")
         while name in self.state.env:
             name += "_"
         made = onto
         if made is None:
-            made = self.new_list((), name)
+            made = self.arrays.new_list((), name)
             empty = self.b.emit("list_new", type=content.operand.type)
             self.state.heap[made.cell] = Growing(empty.operand)
         self.state.env[name] = made
-        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
+        index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
             position = self.state.env.pop(index.id)
-            element = self.list_element(content, position.operand)
-            self.call_method(self.state.env[name], "append", (element,), {}, node)
+            element = self.attributes.list_element(content, position.operand)
+            self.evaluator.call_method(self.state.env[name], "append", (element,), {}, node)
             return False
 
-        places = RangeVal(Num(start.operand), Num(stop.operand), self.constant(step))
-        self.for_each(index, places, body, None, node)
+        places = RangeVal(Num(start.operand), Num(stop.operand), constant(step))
+        self.loops.for_each(index, places, body, None, node)
         value = self.state.env.pop(name)
         assert isinstance(value, ListVal)
         return value

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.builder import OPEN, Builder, const
+from ..ir.builder import OPEN, const
 from ..ir.nodes import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
 from ..ir.record import field, record, replace
 from ..rules.promotion import join_conflict, join_types
 from ..syntax import core
-from .joins import joined_tensor
+from .arrays import Arrays
+from .joins import Joins, joined_tensor
+from .peel import Peel
+from .places import Places
+from .session import Part
 from .values import (
     UNDEFINED,
     Cell,
@@ -28,7 +32,6 @@ from .values import (
     Items,
     ListVal,
     Maybe,
-    Mixin,
     Num,
     Ref,
     State,
@@ -71,20 +74,22 @@ def _same_type(a: Type, b: Type) -> bool:
 DEEPEST_LOOP = 12
 
 
-class LoopJoins(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class LoopJoins(Part):
+    """The values that a loop carries."""
 
-    b: Builder
-    state: State
-    loop_depth: int = 0
-    voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    peel: Peel
+    loop_depth: int = field(default=0, init=False)
 
     def loop(self, run: Callable[[], Any], node: core.Node) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
         returns whether it always fails, and whatever else the caller needs; the state
         afterwards is that after the loop."""
         if self.loop_depth >= DEEPEST_LOOP:
-            self.refuse(
+            self.places.refuse(
                 node,
                 f"more than {DEEPEST_LOOP} loops inside each other are not supported",
                 "join loops, or compute with whole arrays",
@@ -101,20 +106,20 @@ class LoopJoins(Mixin):
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()
         plan = Plan()
         for _ in range(20):
-            self.state = entry.copy()
+            self.session.state = entry.copy()
             start = self._loop_entry(plan, entry)
             head_vars: dict[Key, Var] = {}
-            self.state = self._loop_head(plan, start, head_vars)
+            self.session.state = self._loop_head(plan, start, head_vars)
             head = self.state.copy()
             block: Block = []
             plan.changed = False
-            with self.b.into(block), self.at_run_time():
+            with self.b.into(block), self.joins.at_run_time():
                 try:
                     ended, outcome = run()
                 except Ended:
                     ended, outcome = True, None
                 except Exception as error:  # of a comprehension: statements handle their own
-                    if not self.raised_when_reached(error):
+                    if not self.joins.raised_when_reached(error):
                         raise
                     ended, outcome = True, None
             # An iteration that always fails hands nothing on.
@@ -129,12 +134,12 @@ class LoopJoins(Mixin):
             self.b.names.restore(names)
             self.b.facts.restore(facts)
         else:
-            self.refuse(
+            self.places.refuse(
                 node,
                 "the types of this loop's variables do not settle",
                 "give each variable one type",
             )
-        self.ask_to_peel(plan.conflicts, node)
+        self.peel.ask_to_peel(plan.conflicts, node)
         carried: list[Carried] = []
         results: dict[Key, Var] = {}
         with self.b.into(block):
@@ -142,13 +147,13 @@ class LoopJoins(Mixin):
                 key: self._cast_to(self._leaf_at(end, key), var.type)
                 for key, var in head_vars.items()
             }
-        self.state = start
+        self.session.state = start
         for key, phi in head_vars.items():
             init = self._cast_to(self._leaf_at(start, key), phi.type)
-            result = self._fresh_var(_reopened(phi), phi.user)
+            result = self.joins._fresh_var(_reopened(phi), phi.user)
             results[key] = result
             carried.append(Carried(phi, init, nexts[key], result))
-        self.state = self._loop_head(plan, start, {}, results)
+        self.session.state = self._loop_head(plan, start, {}, results)
         self.state.views = dict(entry.views)
         self.state.pairs |= end.pairs
         return block, carried, outcome
@@ -156,7 +161,7 @@ class LoopJoins(Mixin):
     def _cast_to(self, operand: Operand, type_: Type) -> Operand:
         if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
             return operand
-        return self.narrowed(operand, type_)
+        return self.joins.narrowed(operand, type_)
 
     def _locations(self, plan: Plan, head: State, end: State) -> list[tuple[Key, Any, Any]]:
         found: list[tuple[Key, Any, Any]] = []
@@ -189,13 +194,13 @@ class LoopJoins(Mixin):
             return
         if isinstance(x, Num) and isinstance(y, Num):
             if x.operand != y.operand or (x.known != y.known and x.known is not None):
-                known: Any = plan.leaves.get(key) or self.type_where_joined(x.operand)
+                known: Any = plan.leaves.get(key) or self.joins.type_where_joined(x.operand)
                 why = join_conflict(known, y.operand.type)
                 if why:
                     plan.conflicts[key] = Conflict(f"a number is {why}")
                     plan.changed = True
                     return
-                plan.leaf(key, _plain(join_types(known, self.type_where_joined(y.operand))))
+                plan.leaf(key, _plain(join_types(known, self.joins.type_where_joined(y.operand))))
             return
         if isinstance(x, Ref) and isinstance(y, Ref):
             if x != y:
@@ -218,7 +223,7 @@ class LoopJoins(Mixin):
                 self._compare(plan, (*key, i), p, q, head, end)
             return
         if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
-            elem = self._element_type((end, x), (end, y))
+            elem = self.joins._element_type((end, x), (end, y))
             if elem is not None:
                 known = plan.grows.get(key[1])
                 if isinstance(x, Items) or known is None:
@@ -231,8 +236,8 @@ class LoopJoins(Mixin):
                         plan.changed = True
                     plan.leaf(key, x.operand.type if joined is not None else ListOf(elem))
                 return
-            self.need_unroll(
-                self.stmt,
+            self.places.need_unroll(
+                self.places.stmt,
                 "a list that grows in a loop may hold numbers or arrays of one rank only",
                 "keep one list per field",
             )
@@ -266,9 +271,9 @@ class LoopJoins(Mixin):
                 self._compare(plan, (*key, i), p, q, head, end)
 
     def _compare_refs(self, plan: Plan, key: Key, x: Ref, y: Ref, end: State) -> None:
-        saved, self.state = self.state, end
-        p, q = self.ref_type(x), self.ref_type(y)
-        self.state = saved
+        saved, self.session.state = self.state, end
+        p, q = self.joins.ref_type(x), self.joins.ref_type(y)
+        self.session.state = saved
         if p.ndim != q.ndim:
             plan.conflicts[key] = Conflict("an array changes its number of dimensions in the loop")
             plan.changed = True
@@ -322,7 +327,7 @@ class LoopJoins(Mixin):
                 # what is carried; what it may share memory with can.
                 partners = {p for pair in end.pairs if value.cell in pair for p in pair}
                 for other in {value.cell, *partners} - {cell}:
-                    if other in self.voids or (kind == "end" and other in own):
+                    if other in self.joins.voids or (kind == "end" and other in own):
                         continue
                     if other in start.heap:
                         pairs.add(frozenset((cell, other)))
@@ -344,13 +349,13 @@ class LoopJoins(Mixin):
         state = self.state
         for key, (like, seen) in plan.maybe.items():
             if key[0] == "env" and len(key) == 2:
-                state.env[key[1]] = Maybe(self.undef_like(like, seen), const(False))
+                state.env[key[1]] = Maybe(self.joins.undef_like(like, seen), const(False))
         for cell, elem in plan.grows.items():
             content = state.heap.get(cell)
             if isinstance(content, Items):
-                state.heap[cell] = self.grow(content, elem, None)
+                state.heap[cell] = self.arrays.grow(content, elem, None)
             elif isinstance(content, Growing):
-                state.heap[cell] = self.widened(content, elem, None)
+                state.heap[cell] = self.arrays.widened(content, elem, None)
         return state
 
     def _loop_head(
@@ -364,7 +369,7 @@ class LoopJoins(Mixin):
             if given is not None:
                 return given[key]
             if key not in made:
-                made[key] = self._fresh_var(type_, user)
+                made[key] = self.joins._fresh_var(type_, user)
             return made[key]
 
         def visit(key: Key, value: Any, user: str) -> Any:
@@ -397,7 +402,7 @@ class LoopJoins(Mixin):
             return value
 
         for cell, content in start.heap.items():
-            head.heap[cell] = visit(("heap", cell), content, self._cell_user(cell))
+            head.heap[cell] = visit(("heap", cell), content, self.joins._cell_user(cell))
         for name, value in start.env.items():
             head.env[name] = visit(("env", name), value, "" if name[0] == "<" else name)
         return head
@@ -419,9 +424,9 @@ class LoopJoins(Mixin):
         """The operand a key stands for; arrays are read in the given state."""
         value = self._value_at(state, key)
         if isinstance(value, Ref):
-            saved, self.state = self.state, state
-            operand: Operand = self.read(value)
-            self.state = saved
+            saved, self.session.state = self.state, state
+            operand: Operand = self.arrays.read(value)
+            self.session.state = saved
             return operand
         if isinstance(value, (Num, Growing)):
             return value.operand

@@ -6,19 +6,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..ir.builder import Builder
 from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.index_bounds import add_index_bounds
 from ..ir.nodes import For, Operand, Scalar, Var, While
-from ..ir.record import record
+from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
 from ..syntax.names import names_in
-from .expressions import NeedUnroll
-from .iterators import END, EXHAUSTED, Cursor, LengthChanges
-from .peel import LONGEST, SHORT
+from .arrays import Arrays
+from .attributes import Attributes
+from .comparisons import Comparisons
+from .expressions import Expressions
+from .indexing import Indexing
+from .iterators import END, EXHAUSTED, Cursor, Iterators, LengthChanges
+from .joins import Joins
+from .loop_joins import LoopJoins
+from .operators import Operators
+from .peel import LONGEST, SHORT, Peel
+from .places import NeedUnroll, Places
 from .scopes import makes_functions, renamed, targets_of
+from .session import Part
+from .statements import Statements
 from .values import (
     Cell,
     CheckpointedVal,
@@ -31,17 +40,17 @@ from .values import (
     Items,
     ListVal,
     Maybe,
-    Mixin,
     Num,
     Obj,
     ProductVal,
     RangeVal,
     Rec,
     Ref,
-    State,
     TupleVal,
     Value,
     ZipVal,
+    constant,
+    kind_text,
 )
 
 
@@ -57,28 +66,40 @@ class _TestChanges(Exception):
     """The test of a loop has effects."""
 
 
-class Loops(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Loops(Part):
+    """Loops and comprehensions."""
 
-    b: Builder
-    state: State
-    run_over: list[Cell]  # the lists that run-time loops run over
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    peel: Peel
+    operators: Operators
+    indexing: Indexing
+    iterators: Iterators
+    comparisons: Comparisons
+    loop_joins: LoopJoins
+    attributes: Attributes
+    statements: Statements
+    # the lists that run-time loops run over
+    run_over: list[Cell] = field(default_factory=list, init=False)
 
     def run_For(self, node: Any) -> bool:
-        iterable = self.eval(node.over)
+        iterable = self.expressions.eval(node.over)
         return self.for_each(
-            node.target, iterable, lambda: self.run(node.body, True), node.until, node
+            node.target, iterable, lambda: self.statements.run(node.body, True), node.until, node
         )
 
     def for_each(
         self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
-        iterable = self.iterated(iterable, node)
+        iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
-            return self.checkpointed_loop(target, iterable, body, until, node)
-        with self.consumed_by_loop(iterable, until, node) as (source, iterator):
+            return self.evaluator.checkpoints.checkpointed_loop(target, iterable, body, until, node)
+        with self.iterators.consumed_by_loop(iterable, until, node) as (source, iterator):
             numeric = isinstance(source, (RangeVal, ProductVal))
-            cursor = None if numeric else self.cursor(source)
+            cursor = None if numeric else self.iterators.cursor(source)
             if cursor is not None:
                 return self._unrolled(target, cursor, body, until, node, iterator)
             if numeric:
@@ -107,33 +128,35 @@ class Loops(Mixin):
             return self._stream_loop(target, self.stream(iterable, node), body, until, node)
 
         def otherwise(need: NeedUnroll) -> bool:
-            items = self.static_items(iterable)
+            items = self.expressions.static_items(iterable)
             if items is not None and len(items) > LONGEST:
                 items = None
             if need.peel and (items is None or len(items) > SHORT):
-                attempt = self.checkpoint()
+                attempt = self.session.checkpoint()
                 try:
                     return self._peeled(target, self.stream(iterable, node), body, until, node)
                 except NeedUnroll:
                     if items is None:
                         raise
-                    self.rollback(attempt)
+                    self.session.rollback(attempt)
             if items is None:
                 raise need
-            return self._unrolled(target, self.cursor(iterable), body, until, node)
+            cursor = self.iterators.cursor(iterable)
+            assert cursor is not None, iterable
+            return self._unrolled(target, cursor, body, until, node)
 
         lists = self._lists_in(iterable)
-        attempt = self.checkpoint() if lists else None
+        attempt = self.session.checkpoint() if lists else None
         self.run_over += lists
         try:
             return self._looped(looped, otherwise)
         except LengthChanges as changes:
             if changes.cell not in lists or attempt is None:
                 raise
-            self.rollback(attempt)
+            self.session.rollback(attempt)
             if not isinstance(iterable, ListVal):
                 text = "this list changes its length while a loop runs over it"
-                self.refuse(changes.node, text, "run over a copy: `list(...)`")
+                self.places.refuse(changes.node, text, "run over a copy: `list(...)`")
         finally:
             del self.run_over[len(self.run_over) - len(lists) :]
         return self._live_loop(target, iterable.cell, body, until, node)
@@ -152,16 +175,18 @@ class Loops(Mixin):
         place = f"<place L{node.line}>"
         while place in self.state.env:
             place += "'"
-        self.state.env[place] = self.constant(0)
+        self.state.env[place] = constant(0)
 
         def test() -> Num:
-            count = self.call_len((ListVal(cell),), {}, node)
-            return self.compare("<", self.state.env[place], count, node)
+            count = self.evaluator.python_calls.call_len((ListVal(cell),), {}, node)
+            return self.comparisons.compare("<", self.state.env[place], count, node)
 
         def inner() -> bool:
             position = self.state.env[place]
-            self.state.env[place] = self.binary("add", position, self.constant(1), node)
-            self.bind(target, self.sequence_index(ListVal(cell), position, node), node)
+            self.state.env[place] = self.expressions.binary("add", position, constant(1), node)
+            self.statements.bind(
+                target, self.attributes.sequence_index(ListVal(cell), position, node), node
+            )
             return body()
 
         with self.holding(ListVal(cell), node):
@@ -172,22 +197,22 @@ class Loops(Mixin):
     def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
         """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
         elements are known one by one."""
-        attempt = self.checkpoint()
+        attempt = self.session.checkpoint()
         rounds = IterationLimit("specialise: form of a loop")
         while True:
             rounds.count()
             try:
                 return looped()
             except NeedUnroll as need:
-                self.rollback(attempt)
+                self.session.rollback(attempt)
                 trouble = need
             try:
                 return otherwise(trouble)
             except NeedUnroll as need:
-                self.rollback(attempt)
+                self.session.rollback(attempt)
                 if not self._becomes_run_time_list(need.sequence):
                     raise
-            attempt = self.checkpoint()
+            attempt = self.session.checkpoint()
 
     def _becomes_run_time_list(self, cell: Cell | None) -> bool:
         """Whether a list of ours that was to be indexed can be one of the run, and is now.  An
@@ -196,26 +221,26 @@ class Loops(Mixin):
         if cell is None or cell.path or not isinstance(content, Items):
             return False
         if not content.values:
-            new = cell not in self.run_time_lists
-            self.run_time_lists.add(cell)
+            new = cell not in self.arrays.run_time_lists
+            self.arrays.run_time_lists.add(cell)
             return new
-        elem = self._element_type((self.state, content))
+        elem = self.joins._element_type((self.state, content))
         if elem is not None:
-            self.state.heap[cell] = self.grow(content, elem, None)
+            self.state.heap[cell] = self.arrays.grow(content, elem, None)
         return elem is not None
 
     def _peeled(
         self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: Any
     ) -> bool:
         def first() -> bool:
-            self.bind(target, stream.element(self.constant(0)), node)
+            self.statements.bind(target, stream.element(constant(0)), node)
             return body()
 
         def rest() -> bool:
             return self._stream_loop(target, stream, body, until, node, 1)
 
-        some = self.compare(">", stream.count, self.constant(0), node)
-        return self.first_and_rest(some, first, rest, until, node)
+        some = self.comparisons.compare(">", stream.count, constant(0), node)
+        return self.peel.first_and_rest(some, first, rest, until, node)
 
     def _unrolled(
         self,
@@ -229,25 +254,29 @@ class Loops(Mixin):
     ) -> bool:
         """One copy of the body per element of a static sequence, which is perhaps what an
         iterator has left; at most `longest` elements, if that is known from before."""
-        longest = longest or cursor.at + len(self.static_items(cursor.source)) + LONGEST
+        if not longest:
+            items = self.expressions.static_items(cursor.source)
+            assert items is not None, cursor.source
+            longest = cursor.at + len(items) + LONGEST
         while True:
             if iterator is not None:  # of which the body may have taken elements, too
                 left = self.usable(self.state.heap[iterator], node)
-                cursor = self.cursor(left)
-                assert cursor is not None, left
+                now = self.iterators.cursor(left)
+                assert now is not None, left
+                cursor = now
             item = cursor.next(node)
             if iterator is not None:
                 self.state.heap[iterator] = EXHAUSTED if item is END else cursor.rest()
             if item is END:
                 return False
             if cursor.at > longest:
-                self.refuse(node, "this loop makes what it runs over longer and longer")
-            self.bind(target, item, node)
+                self.places.refuse(node, "this loop makes what it runs over longer and longer")
+            self.statements.bind(target, item, node)
             if body():
                 return True
-            over = self.is_over(until, node)
+            over = self.peel.is_over(until, node)
             if over.known is None:
-                return self.unless(
+                return self.peel.unless(
                     until,
                     lambda c=cursor: self._unrolled(
                         target, c, body, until, node, iterator, longest
@@ -274,12 +303,12 @@ class Loops(Mixin):
             )
             made["index"] = index
             add_index_bounds(self.b.facts, index, start, stop, step)
-            self.bind(target, Num(index), node)
+            self.statements.bind(target, Num(index), node)
             if body():
                 return True, None
             return False, self._until(until, node)
 
-        block, carried, flag = self.loop(once, node)
+        block, carried, flag = self.loop_joins.loop(once, node)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             For(
@@ -294,7 +323,7 @@ class Loops(Mixin):
         if until is None:
             return None
         value = self.state.env[until]
-        flag = self.truth(self.usable(value, node), node)
+        flag = self.expressions.truth(self.usable(value, node), node)
         return None if flag.known is not None and not flag.known[0] else flag.operand
 
     def _stream_loop(
@@ -306,34 +335,38 @@ class Loops(Mixin):
         node: Any,
         start: int = 0,
     ) -> bool:
-        index = core.Name(node.at, self.fresh_name(f"k_L{node.line}"))
+        index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def inner() -> bool:
             # The position is not a name of the user's: it is gone before anyone sees it.
             position = self.state.env.pop(index.id)
-            self.bind(target, stream.element(position), node)
+            self.statements.bind(target, stream.element(position), node)
             return body()
 
-        positions = RangeVal(self.constant(start), stream.count, self.constant(1))
+        positions = RangeVal(constant(start), stream.count, constant(1))
         return self._range_loop(index, positions, inner, until, node)
 
     def stream(self, iterable: Value, node: Any) -> Stream:
         """How to iterate over something whose length is known only at run time."""
         if isinstance(iterable, Ref):
-            array = self.sym(iterable)
+            array = self.arrays.sym(iterable)
             if array.ndim == 0:
-                raise self.located(TypeError("iteration over a 0-d array"), node)
+                raise self.places.located(TypeError("iteration over a 0-d array"), node)
             counted = self._counted(iterable)
             if counted is not None:
                 return self.stream(counted, node)
-            return Stream(self.size(array, 0), lambda k: self.row(iterable, k, node))
+            return Stream(
+                self.attributes.size(array, 0), lambda k: self.statements.row(iterable, k, node)
+            )
         if isinstance(iterable, ListVal) and isinstance(self.state.heap[iterable.cell], Growing):
             cell = iterable.cell
-            count = self.wrap(self.b.emit("list_len", self.state.heap[cell].operand))
-            return Stream(count, lambda k: self.list_element(self.state.heap[cell], k.operand))
+            count = self.arrays.wrap(self.b.emit("list_len", self.state.heap[cell].operand))
+            return Stream(
+                count, lambda k: self.attributes.list_element(self.state.heap[cell], k.operand)
+            )
         if isinstance(iterable, Rec):
-            count = self.wrap(self.b.emit("shape", iterable.operand, axis=0))
-            return Stream(count, lambda k: self.record_index(iterable, k, node))
+            count = self.arrays.wrap(self.b.emit("shape", iterable.operand, axis=0))
+            return Stream(count, lambda k: self.indexing.record_index(iterable, k, node))
         if isinstance(iterable, RangeVal):
             return Stream(
                 self.range_count(iterable), lambda k: self._range_element(iterable, k, node)
@@ -342,7 +375,7 @@ class Loops(Mixin):
             inner = self.stream(iterable.inner, node)
             return Stream(
                 inner.count,
-                lambda k: TupleVal((self.binary("add", k, iterable.start, node)
+                lambda k: TupleVal((self.expressions.binary("add", k, iterable.start, node)
                                     if iterable.start.known != (0,) else k, inner.element(k))),
             )  # fmt: skip
         if isinstance(iterable, ZipVal):
@@ -354,43 +387,45 @@ class Loops(Mixin):
             return Stream(count, lambda k: TupleVal(tuple(i.element(k) for i in inners)))
         if isinstance(iterable, ProductVal):
             return self._product_stream(iterable, node)
-        items = self.static_items(iterable)
+        items = self.expressions.static_items(iterable)
         if items is not None:
             values = tuple(items)
-            return Stream(self.constant(len(values)), lambda k: self._pick(values, k, None, node))
-        raise self.refusal(
+            return Stream(
+                constant(len(values)), lambda k: self.attributes._pick(values, k, None, node)
+            )
+        raise self.places.refusal(
             getattr(node, "over", node),
-            f"{self.kind_of(iterable)} is not iterable",
+            f"{kind_text(iterable)} is not iterable",
             "",
             S2STypeError,
         )
 
     def _counted(self, array: Ref) -> RangeVal | None:
         """What `tf.range` counts: a loop over it needs no array, and counts in int64."""
-        made = self.b.definitions.get(self.read(array).name)
+        made = self.b.definitions.get(self.arrays.read(array).name)
         if made is None or made.name != "arange" or made.attrs["dtype"] != "int32":
             return None
         if any(not isinstance(x.type, Scalar) or x.type.dtype != "int64" for x in made.args):
             return None
-        start, stop, step = (self.wrap(self.b.sym(x)) for x in made.args)
+        start, stop, step = (self.arrays.wrap(self.b.sym(x)) for x in made.args)
         return RangeVal(start, stop, step)
 
     def _product_stream(self, product: ProductVal, node: Any) -> Stream:
         inners = [self.stream(i, node) for i in product.inners]
-        count = self.constant(1)
+        count = constant(1)
         for inner in inners:
-            count = self.binary("multiply", count, inner.count, node)
+            count = self.expressions.binary("multiply", count, inner.count, node)
 
         def element(k: Num) -> Value:
             places: list[Num] = []
             for inner in inners[:0:-1]:
-                places.append(self.binary("remainder", k, inner.count, node))
-                k = self.binary("floor_divide", k, inner.count, node)
+                places.append(self.expressions.binary("remainder", k, inner.count, node))
+                k = self.expressions.binary("floor_divide", k, inner.count, node)
             places.append(k)
             index = TupleVal(tuple(i.element(p) for i, p in zip(inners, places[::-1])))
             if product.array is None:
                 return index
-            return TupleVal((index, self.subscript(product.array, index, node)))
+            return TupleVal((index, self.attributes.subscript(product.array, index, node)))
 
         return Stream(count, element)
 
@@ -402,7 +437,7 @@ class Loops(Mixin):
         """`len(range(start, stop, step))`."""
         known = [p.known[0] for p in (r.start, r.stop, r.step) if p.known is not None]
         if len(known) == 3:
-            return self.constant(len(range(*known)))
+            return constant(len(range(*known)))
         start, stop, step = (self.b.sym(p.operand) for p in (r.start, r.stop, r.step))
         if r.start.known == (0,) and r.step.known == (1,):
             return Num(self.b.emit("maximum", stop, 0).operand)
@@ -412,24 +447,27 @@ class Loops(Mixin):
     def _range_element(self, r: RangeVal, k: Num, node: Any) -> Value:
         if r.reverse:
             count = self.range_count(r)
-            k = self.binary(
-                "subtract", self.binary("subtract", count, k, node), self.constant(1), node
+            k = self.expressions.binary(
+                "subtract", self.expressions.binary("subtract", count, k, node), constant(1), node
             )
         if r.start.known == (0,) and r.step.known == (1,):
             return k
-        scaled = self.binary("multiply", k, r.step, node)
-        return self.binary("add", r.start, scaled, node)
+        scaled = self.expressions.binary("multiply", k, r.step, node)
+        return self.expressions.binary("add", r.start, scaled, node)
 
     def run_While(self, node: Any) -> bool:
         def loop() -> bool:
-            test, body = lambda: self.condition(node.test), lambda: self.run(node.body, True)
+            test, body = (
+                lambda: self.expressions.condition(node.test),
+                lambda: self.statements.run(node.body, True),
+            )
             return self._while(test, body, node.until, node)
 
         def otherwise(need: NeedUnroll) -> bool:
             if need.peel:
-                cond = self.condition(node.test)
-                return self.first_and_rest(
-                    cond, lambda: self.run(node.body), loop, node.until, node
+                cond = self.expressions.condition(node.test)
+                return self.peel.first_and_rest(
+                    cond, lambda: self.statements.run(node.body), loop, node.until, node
                 )
             return self._unrolled_while(node, LONGEST, need)
 
@@ -439,17 +477,17 @@ class Loops(Mixin):
         """One copy of the body per iteration, as long as the condition is known."""
         while left:
             left -= 1
-            cond = self.condition(node.test)
+            cond = self.expressions.condition(node.test)
             if cond.known is None:
                 break
             if not cond.known[0]:
                 return False
-            if self.run(node.body, True):
+            if self.statements.run(node.body, True):
                 return True
-            over = self.is_over(node.until, node)
+            over = self.peel.is_over(node.until, node)
             if over.known is None:
                 again = left
-                return self.unless(
+                return self.peel.unless(
                     node.until, lambda again=again: self._unrolled_while(node, again, need), node
                 )
             if over.known[0]:
@@ -473,23 +511,23 @@ class Loops(Mixin):
                 return True, None
             return False, self._until(until, node)
 
-        attempt = self.checkpoint()
+        attempt = self.session.checkpoint()
         try:
-            block, carried, flag = self.loop(once, node)
+            block, carried, flag = self.loop_joins.loop(once, node)
         except _TestChanges:
-            self.rollback(attempt)
+            self.session.rollback(attempt)
             return self._while_tested_inside(test, body, until, node)
         if "cond" not in made:  # the test always raises
-            self.rollback(attempt)
+            self.session.rollback(attempt)
             test()
             raise Ended
         cond = made["cond"]
         if cond.known is not None and not cond.known[0]:
-            self.rollback(attempt)  # there is no loop, but its test may fail
+            self.session.rollback(attempt)  # there is no loop, but its test may fail
             test()
             return False
         if cond.known is not None and flag is None:
-            self.refuse(node, "this loop never ends", "add a `break` or a condition")
+            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             While(made["test"], cond.operand, block, carried, flag, trips,
@@ -504,33 +542,33 @@ class Loops(Mixin):
         of the body, which ends the loop."""
         origin = self.b.origin
         failed = f"<failed L{node.line}>"
-        self.state.env[failed] = self.constant(False)
+        self.state.env[failed] = constant(False)
 
         def fails() -> bool:
-            self.state.env[failed] = self.constant(True)
+            self.state.env[failed] = constant(True)
             return False
 
         def once() -> tuple[bool, Operand | None]:
-            self.state.env[failed] = self.constant(False)
+            self.state.env[failed] = constant(False)
             cond = test()
             if cond.known is not None:
                 ended = body() if cond.known[0] else fails()
             else:
-                ended = self.if_(cond, body, fails)
+                ended = self.joins.if_(cond, body, fails)
             if ended:
                 return True, None
             flags = [f for f in (self._until(until, node), self._until(failed, node)) if f]
             both = self.b.emit("logical_or", *flags).operand if flags[1:] else None
             return False, both or (flags[0] if flags else None)
 
-        block, carried, flag = self.loop(once, node)
+        block, carried, flag = self.loop_joins.loop(once, node)
         if flag is None:
-            self.refuse(node, "this loop never ends", "add a `break` or a condition")
+            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
         self.state.env.pop(failed, None)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         label = self.b.names.fresh("loop")
         self.b.block.append(
-            While([], self.constant(True).operand, block, carried, flag, trips, label, origin)
+            While([], constant(True).operand, block, carried, flag, trips, label, origin)
         )
         return False
 
@@ -539,14 +577,14 @@ class Loops(Mixin):
     def comprehension(self, node: Any, first: Value | None = None) -> Value:
         """`[e for x in xs if c]` is a list appended to in loops.  The first iterable, which is
         evaluated outside the comprehension, may be at hand."""
-        name = self.fresh_name("items")
+        name = self.places.fresh_name("items")
         while name in self.state.env:  # a comprehension inside this one
             name += "_"
-        self.state.env[name] = self.new_list((), name)
-        first = self.eval(node.clauses[0].over) if first is None else first
+        self.state.env[name] = self.arrays.new_list((), name)
+        first = self.expressions.eval(node.clauses[0].over) if first is None else first
 
         def append(value: Value) -> None:
-            self.call_method(self.state.env[name], "append", (value,), {}, node.element)
+            self.evaluator.call_method(self.state.env[name], "append", (value,), {}, node.element)
 
         self.generate(node, first, append)
         return self.usable(self.state.env.pop(name), node)
@@ -566,26 +604,28 @@ class Loops(Mixin):
 
         def level(depth: int) -> bool:
             if depth == len(node.clauses):
-                value = self.eval(node.element)
+                value = self.expressions.eval(node.element)
                 action(value)
                 read_later.append(kept and self._reads_later(value))
                 return False
             clause = node.clauses[depth]
 
             def body() -> bool:
-                cond = self.constant(True)
+                cond = constant(True)
                 for test in clause.tests:
-                    cond = self.lazy_and(cond, lambda test=test: self.condition(test), test)
+                    cond = self.expressions.lazy_and(
+                        cond, lambda test=test: self.expressions.condition(test), test
+                    )
                 if cond.known is not None:
                     ended = level(depth + 1) if cond.known[0] else False
                 else:
-                    ended = self.if_(cond, lambda: level(depth + 1), lambda: False)
+                    ended = self.joins.if_(cond, lambda: level(depth + 1), lambda: False)
                 if kept and not any(read_later):
                     for target in names_in(clause.target):
                         self.state.env.pop(target, None)
                 return ended
 
-            over = first if depth == 0 else self.eval(clause.over)
+            over = first if depth == 0 else self.expressions.eval(clause.over)
             return self.for_each(clause.target, over, body, until, node)
 
         level(0)
@@ -605,5 +645,7 @@ class Loops(Mixin):
     def usable(self, value: Value, node: core.Node) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
-            self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
+            self.places.need_unroll(
+                node, value.why, "use one name for one kind of thing", peel=True
+            )
         return value.value if isinstance(value, Maybe) else value

@@ -8,11 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.builder import Builder
+from ..ir.record import record
 from ..rules import SURFACES
 from ..rules.library import LIBRARY
-from .iterators import LengthChanges
-from .tape import TapeVal
+from .arrays import Arrays
+from .attributes import Attributes
+from .calls import Calls
+from .comparisons import Comparisons
+from .effects import Effects
+from .expressions import Expressions
+from .iterators import Iterators, LengthChanges
+from .joins import Joins
+from .list_parts import ListParts
+from .loops import Loops
+from .numpy_calls import NumpyCalls
+from .objects import Objects
+from .places import Places
+from .python_calls import PythonCalls
+from .random_calls import RandomCalls
+from .session import Part
+from .statements import Statements
+from .tape import Tapes, TapeVal
 from .values import (
     DictVal,
     Fields,
@@ -20,16 +36,16 @@ from .values import (
     InstanceVal,
     Items,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Ref,
     RngVal,
     SliceVal,
-    State,
     TupleVal,
     Value,
     ViewVal,
+    constant,
+    kind_text,
 )
 
 # The classes whose methods an owner has, to check the arguments of a call.
@@ -39,40 +55,58 @@ _CLASSES: dict[type, type] = {Ref: np.ndarray, ListVal: list, DictVal: dict, str
 MOST_ITEMS = 1 << 20
 
 
-class Methods(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Methods(Part):
+    """Methods of arrays, lists, dicts and strings."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    objects: Objects
+    tape: Tapes
+    iterators: Iterators
+    effects: Effects
+    numpy_calls: NumpyCalls
+    calls: Calls
+    random_calls: RandomCalls
+    comparisons: Comparisons
+    attributes: Attributes
+    statements: Statements
+    loops: Loops
+    list_parts: ListParts
+    python_calls: PythonCalls
 
     def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         if name == "__vectorized__":
-            return self._call_vectorized(owner, args, kwargs, node)
+            return self.calls._call_vectorized(owner, args, kwargs, node)
         if isinstance(owner, TapeVal):
-            return self.tape_method(owner, name, args, kwargs, node)
+            return self.tape.tape_method(owner, name, args, kwargs, node)
         if isinstance(owner, Ref) and name in ("assign", "assign_add", "assign_sub"):
             add = {"assign_add": 1, "assign_sub": -1}.get(name, 0)
-            return self.assign_variable(owner, args[0], node, add)
+            return self.tape.assign_variable(owner, args[0], node, add)
         if isinstance(owner, Ref) and name == "read_value":
-            return self.as_tensor(owner)
+            return self.arrays.as_tensor(owner)
         if isinstance(owner, Ref) and name == "numpy":
-            return self.wrap(self.b.emit("stop_gradient", self.b.emit("copy", self.sym(owner))))
-        if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
-            wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
-            return self.call_list(
+            return self.arrays.wrap(
+                self.b.emit("stop_gradient", self.b.emit("copy", self.arrays.sym(owner)))
+            )
+        if isinstance(owner, Ref) and name == "tolist" and self.joins.ref_type(owner).ndim == 1:
+            wide = np.float64 if self.joins.ref_type(owner).dtype.startswith("float") else np.int64
+            return self.python_calls.call_list(
                 (self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node
             )
         kind = _CLASSES.get(type(owner.value) if isinstance(owner, Obj) else type(owner))
         method = getattr(kind, name, None)
         if method is not None:
-            self.must_fit(method, (owner, *args), kwargs, node)
+            self.calls.must_fit(method, (owner, *args), kwargs, node)
         if isinstance(owner, Ref) and name == "sort":
-            ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
-            with self.guarding(node):
-                self.write(owner, (), self.sym(ordered), node)
+            ordered = self.numpy_calls.call_numpy(np.sort, (owner, *args), kwargs, node)
+            with self.calls.guarding(node):
+                self.arrays.write(owner, (), self.arrays.sym(ordered), node)
             return Obj(None)
         if isinstance(owner, Ref) and f"numpy.ndarray.{name}" in LIBRARY:
-            return self.call_library(
+            return self.numpy_calls.call_library(
                 LIBRARY[f"numpy.ndarray.{name}"],
                 getattr(np.ndarray, name),
                 (owner, *args),
@@ -80,18 +114,20 @@ class Methods(Mixin):
                 node,
             )
         if isinstance(owner, Ref) and name == "fill":
-            with self.guarding(node):
-                self.write(owner, (), self.sym(args[0]), node)
+            with self.calls.guarding(node):
+                self.arrays.write(owner, (), self.arrays.sym(args[0]), node)
             return Obj(None)
         if isinstance(owner, RngVal):
-            return self.call_generator(owner, name, args, kwargs, node)
+            return self.random_calls.call_generator(owner, name, args, kwargs, node)
         if isinstance(owner, (Ref, Num)):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:
-                return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
-            args, kwargs, out = self.split_out(None, args, kwargs, node)
-            result = self.call_surface(path, (owner, *args), kwargs, node)
-            return result if out is None else self.write_out(result, out, node, exact=True)
+                return self.places.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
+            args, kwargs, out = self.numpy_calls.split_out(None, args, kwargs, node)
+            result = self.calls.call_surface(path, (owner, *args), kwargs, node)
+            return (
+                result if out is None else self.numpy_calls.write_out(result, out, node, exact=True)
+            )
         if isinstance(owner, ListVal):
             return self._list_method(owner, name, args, kwargs, node)
         if isinstance(owner, DictVal):
@@ -99,28 +135,28 @@ class Methods(Mixin):
         if isinstance(owner, InstanceVal):
             function = inspect.getattr_static(owner.cls, name, None)
             if isinstance(function, types.FunctionType):
-                self.guard_class(owner, function, name)
-                return self.call_function(Obj(function), (owner, *args), kwargs, node)
+                self.objects.guard_class(owner, function, name)
+                return self.calls.call_function(Obj(function), (owner, *args), kwargs, node)
         if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
             values = dict(zip(owner.cls._fields, owner.values))
             unknown = [key for key in kwargs if key not in values]
             if unknown:
                 text = f"Got unexpected field names: {unknown}"
-                raise self.located(ValueError(text), node)
+                raise self.places.located(ValueError(text), node)
             return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
         if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             return self._text_method(owner.value, name, args, kwargs, node)
-        return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
+        return self.places.refuse(node, f"{kind_text(owner)} has no method {name!r} here")
 
     def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         self._refuse_keywords("list", name, kwargs, node)
         cell, content = owner.cell, self.state.heap[owner.cell]
         if name in ("insert", "pop") and args:
-            args = (self.integer(args[0], node), *args[1:])
+            args = (self.python_calls.integer(args[0], node), *args[1:])
         if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
-            self.refuse_growth(cell, node)
-            self.refuse_shared(cell, node)
-            if cell in self.run_over and name != "reverse":
+            self.effects.refuse_growth(cell, node)
+            self.arrays.refuse_shared(cell, node)
+            if cell in self.loops.run_over and name != "reverse":
                 raise LengthChanges(cell, node)
         if name == "append":
             (value,) = args
@@ -135,24 +171,28 @@ class Methods(Mixin):
             return self._growing_method(cell, content, name, args, node)
         values = list(content.values)
         if name in ("index", "count") and len(args) == 1:
-            equal = [self.compare("==", v, args[0], node) for v in values]
-            found = [self.static(e, node, "whether two elements are equal") for e in equal]
+            equal = [self.comparisons.compare("==", v, args[0], node) for v in values]
+            found = [
+                self.expressions.static(e, node, "whether two elements are equal") for e in equal
+            ]
             if name == "index" and True not in found:
-                self.no_element("the value is not in the list", "ValueError")
-            return self.constant(found.index(True) if name == "index" else found.count(True))
+                self.attributes.no_element("the value is not in the list", "ValueError")
+            return constant(found.index(True) if name == "index" else found.count(True))
         if name == "extend":
-            items = self.static_items(self.whole(args[0], node))
+            items = self.expressions.static_items(self.iterators.whole(args[0], node))
             if items is None:
-                return self.refuse(
+                return self.places.refuse(
                     node, "extending by a run-time list is not supported", "append in a loop"
                 )
             values += items
         elif name == "insert":
-            values.insert(self.static(args[0], node, "a position"), args[1])
+            values.insert(self.expressions.static(args[0], node, "a position"), args[1])
         elif name == "pop":
-            position = self.static(args[0], node, "a position") if args else -1
+            position = self.expressions.static(args[0], node, "a position") if args else -1
             if not -len(values) <= position < len(values):
-                self.no_element("pop index out of range" if values else "pop from empty list")
+                self.attributes.no_element(
+                    "pop index out of range" if values else "pop from empty list"
+                )
             result = values.pop(position)
             self.state.heap[cell] = Items(tuple(values))
             return result
@@ -161,7 +201,7 @@ class Methods(Mixin):
         elif name == "clear":
             values.clear()
         else:
-            return self.refuse(node, f"list.{name} is not supported")
+            return self.places.refuse(node, f"list.{name} is not supported")
         self.must_not_be_long(len(values), node)
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
@@ -169,33 +209,35 @@ class Methods(Mixin):
     def must_not_be_long(self, length: int, node: Any) -> None:
         """Refuses a sequence of too many elements to follow each of them while compiling."""
         if length > MOST_ITEMS:
-            self.refuse(node, f"a sequence of more than {MOST_ITEMS} elements", "use an array")
+            self.places.refuse(
+                node, f"a sequence of more than {MOST_ITEMS} elements", "use an array"
+            )
 
     def _copy_list(self, content: Any) -> ListVal:
-        copy = self.new_list(())
+        copy = self.arrays.new_list(())
         self.state.heap[copy.cell] = content
         return copy
 
     def _append(self, content: Growing, value: Value, node: Any) -> Growing:
         elem = content.operand.type.elem
         if not isinstance(value, (Num, Ref)):
-            self.refuse(
+            self.places.refuse(
                 node,
                 "a list that grows in a loop may hold numbers or arrays only",
                 "keep one list per field",
             )
-        item = self.element(value)
+        item = self.arrays.element(value)
         if item.ndim != elem.ndim:
-            self.refuse(
+            self.places.refuse(
                 node,
                 "a list that grows in a loop must hold elements of one rank",
                 "keep one list per rank",
             )
         if isinstance(value, Ref):
-            self.appended.add(value.cell)
-        content = self.widened(content, item.type, node)
+            self.arrays.appended.add(value.cell)
+        content = self.arrays.widened(content, item.type, node)
         elem = content.operand.type.elem
-        with self.guarding(node):
+        with self.calls.guarding(node):
             grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
         return Growing(grown.operand)
 
@@ -207,25 +249,29 @@ class Methods(Mixin):
             self.b.check(count > 0, "IndexError", "pop from empty list")
             last = self.b.emit("list_get", content.operand, count - 1)
             self.state.heap[cell] = Growing(self.b.emit("list_drop", content.operand).operand)
-            return self.wrap(last)
+            return self.arrays.wrap(last)
         if name == "pop" and len(args) == 1:
-            element, rest = self.list_without(content, args[0], node)
+            element, rest = self.list_parts.list_without(content, args[0], node)
             self.state.heap[cell] = self.state.heap[rest.cell]
             return element
         if name == "insert" and len(args) == 2:
-            longer = self.list_with(content, args[0], args[1], node)
+            longer = self.list_parts.list_with(content, args[0], args[1], node)
             self.state.heap[cell] = self.state.heap[longer.cell]
             return Obj(None)
         if name == "reverse" and not args:
-            backward = self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
+            backward = self.list_parts.list_part(content, SliceVal(None, None, constant(-1)), node)
             self.state.heap[cell] = self.state.heap[backward.cell]
             return Obj(None)
-        return self.refuse(node, f"list.{name} is not supported on a list that grows in a loop")
+        return self.places.refuse(
+            node, f"list.{name} is not supported on a list that grows in a loop"
+        )
 
     def _refuse_keywords(self, kind: str, name: str, kwargs: Any, node: Any) -> None:
         """Methods of lists and dicts take no keywords, but for these two."""
         if kwargs and name not in ("sort", "update"):
-            raise self.located(TypeError(f"{kind}.{name}() takes no keyword arguments"), node)
+            raise self.places.located(
+                TypeError(f"{kind}.{name}() takes no keyword arguments"), node
+            )
 
     def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         self._refuse_keywords("dict", name, kwargs, node)
@@ -233,34 +279,34 @@ class Methods(Mixin):
         if name in ("keys", "values", "items") and not args:
             return ViewVal(owner.cell, name)
         if name == "get":
-            key = self.dict_key(args[0], node)
+            key = self.expressions.dict_key(args[0], node)
             if key in content.keys:
                 return content.values[content.keys.index(key)]
             return args[1] if len(args) > 1 else Obj(None)
         if name == "copy":
-            return self.new_dict(content.keys, content.values)
+            return self.arrays.new_dict(content.keys, content.values)
         if name == "setdefault":
-            key = self.dict_key(args[0], node)
+            key = self.expressions.dict_key(args[0], node)
             if key not in content.keys:
                 value = args[1] if len(args) > 1 else Obj(None)
-                self.store_item(owner, args[0], value, node)
-            return self.subscript(owner, args[0], node)
+                self.statements.store_item(owner, args[0], value, node)
+            return self.attributes.subscript(owner, args[0], node)
         if name == "pop" and not owner.cell.path:
             return self._pop(owner, content, args, node)
         if name == "update":
-            other = self.call_dict(args, kwargs, node)
+            other = self.python_calls.call_dict(args, kwargs, node)
             added = self.state.heap[other.cell]
             for key, value in zip(added.keys, added.values):
-                self.store_item(owner, self.constant(key), value, node)
+                self.statements.store_item(owner, constant(key), value, node)
             return Obj(None)
-        return self.refuse(node, f"dict.{name} is not supported")
+        return self.places.refuse(node, f"dict.{name} is not supported")
 
     def _pop(self, owner: DictVal, content: Any, args: Any, node: Any) -> Value:
-        self.refuse_shared(owner.cell, node)
-        key = self.dict_key(args[0], node)
+        self.arrays.refuse_shared(owner.cell, node)
+        key = self.expressions.dict_key(args[0], node)
         if key not in content.keys:
             if len(args) == 1:
-                raise self.located(KeyError(key), node)
+                raise self.places.located(KeyError(key), node)
             return args[1]
         left = {k: v for k, v in zip(content.keys, content.values) if k != key}
         self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
@@ -270,15 +316,15 @@ class Methods(Mixin):
         self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any
     ) -> Value:
         def plain(value: Value) -> Any:
-            value = self.whole(value, node)
+            value = self.iterators.whole(value, node)
             sequence = isinstance(value, (ListVal, TupleVal))
-            items = self.static_items(value) if sequence else None
+            items = self.expressions.static_items(value) if sequence else None
             if items is not None:
                 return [plain(item) for item in items]
-            return self.static(value, node, "an argument of a string method")
+            return self.expressions.static(value, node, "an argument of a string method")
 
         given, named = [plain(a) for a in args], {k: plain(v) for k, v in kwargs.items()}
         try:
-            return self.constant(getattr(text, name)(*given, **named))
+            return constant(getattr(text, name)(*given, **named))
         except Exception as error:
-            raise self.located(error, node) from None
+            raise self.places.located(error, node) from None

@@ -12,31 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.builder import Builder
 from ..ir.complex_ops import refuse_complex
 from ..ir.errors import S2SError
-from ..ir.record import replace
+from ..ir.record import record, replace
 from ..rules import library
 from ..rules.axes_and_sizes import require_equal, size_of
 from ..rules.integer_arguments import as_integers, integer_parameters
 from ..rules.library import LIBRARY, scans
 from ..rules.promotion import join_dtypes
 from ..syntax import core
+from .arrays import Arrays
+from .expressions import Expressions
+from .iterators import Iterators
+from .joins import Joins
+from .places import Places
+from .session import Part
 from .values import (
     RANK_0,
     Bound,
     Cell,
     LibraryVal,
-    Mixin,
     Num,
     Obj,
     ProductVal,
     RangeVal,
     Ref,
     SliceVal,
-    State,
     TupleVal,
     Value,
+    constant,
 )
 
 REDUCTIONS = {
@@ -107,17 +111,21 @@ def path_of(value: Any) -> str:
     return ""
 
 
-class NumpyCalls(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class NumpyCalls(Part):
+    """Functions of NumPy that are more than one surface."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    iterators: Iterators
 
     def call_numpy(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """NotImplemented where the object is none of these."""
         program = library_function(value)
         if program is not None and value in (itertools.accumulate, itertools.chain):
-            return self.iterator(LibraryVal(program, value, tuple(args), kwargs), value)
+            return self.iterators.iterator(LibraryVal(program, value, tuple(args), kwargs), value)
         if program is not None:
             return self.call_library(program, value, args, kwargs, node)
         ufunc = getattr(value, "__self__", None)
@@ -127,51 +135,55 @@ class NumpyCalls(Mixin):
             ranges = args
             if value is np.ndindex:
                 sizes = args[0].values if len(args) == 1 and isinstance(args[0], TupleVal) else args
-                ranges = tuple(self.call_range((size,), {}, node) for size in sizes)
+                ranges = tuple(
+                    self.evaluator.python_calls.call_range((size,), {}, node) for size in sizes
+                )
             elif kwargs:
-                self.refuse(
+                self.places.refuse(
                     node, "itertools.product with repeat= is not supported", "name the sequences"
                 )
-            inners = tuple(self.whole(r, node) for r in ranges)
-            return self.iterator(ProductVal(inners), value)
+            inners = tuple(self.iterators.whole(r, node) for r in ranges)
+            return self.iterators.iterator(ProductVal(inners), value)
         if value is np.ndenumerate and len(args) == 1 and isinstance(args[0], Ref):
             places = ProductVal(self._ranges_of(args[0], node), args[0])
-            return self.iterator(places, np.ndenumerate)
+            return self.iterators.iterator(places, np.ndenumerate)
         if value is np.nditer and len(args) == 1 and isinstance(args[0], Ref) and not kwargs:
-            flat = self.call_surface("numpy.ravel", args, {}, node)
-            return self.iterator(flat, np.nditer)
+            flat = self.evaluator.calls.call_surface("numpy.ravel", args, {}, node)
+            return self.iterators.iterator(flat, np.nditer)
         if value is itertools.combinations:
-            items = self.static_items(self.whole(args[0], node))
+            items = self.expressions.static_items(self.iterators.whole(args[0], node))
             if items is None:
-                self.refuse(
+                self.places.refuse(
                     node, "combinations of a run-time sequence are not supported", "nest two loops"
                 )
-            chosen = itertools.combinations(items, self.static(args[1], node, "how many to choose"))
-            return self.iterator(TupleVal(tuple(TupleVal(c) for c in chosen)), value)
+            chosen = itertools.combinations(
+                items, self.expressions.static(args[1], node, "how many to choose")
+            )
+            return self.iterators.iterator(TupleVal(tuple(TupleVal(c) for c in chosen)), value)
         if value is str and len(args) == 1:
-            return Obj(str(self.static(args[0], node, "what is made a string")))
+            return Obj(str(self.expressions.static(args[0], node, "what is made a string")))
         if value is np.random.shuffle:
-            return self.shuffle(None, args, kwargs, node)
+            return self.evaluator.random_calls.shuffle(None, args, kwargs, node)
         if any(value is f for f in FACTS) and not kwargs:
-            given = [self.static(a, node, "this argument") for a in args]
-            with self.python_errors(node):
+            given = [self.expressions.static(a, node, "this argument") for a in args]
+            with self.places.python_errors(node):
                 return Obj(value(*given))
         if value is np.vectorize and len(args) == 1 and not kwargs:
             return Bound(args[0], "__vectorized__")
         if isinstance(value, np.vectorize):
-            return self._call_vectorized(Obj(value.pyfunc), args, kwargs, node)
+            return self.evaluator.calls._call_vectorized(Obj(value.pyfunc), args, kwargs, node)
         return NotImplemented
 
     def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
-        args = tuple(self.whole(a, node) for a in args)
-        kwargs = {k: self.whole(v, node) for k, v in kwargs.items()}
+        args = tuple(self.iterators.whole(a, node) for a in args)
+        kwargs = {k: self.iterators.whole(v, node) for k, v in kwargs.items()}
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
         if out is not None and "out" not in known:
             if not accepts(value, args, kwargs):
                 text = f"{value.__name__}() got an unexpected keyword argument 'out'"
-                raise self.located(TypeError(text), node)
+                raise self.places.located(TypeError(text), node)
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
             result = self.call_library(program, value, args, kwargs, node)
             return self.write_out(result, out, node, True) if isinstance(out, Ref) else result
@@ -179,20 +191,24 @@ class NumpyCalls(Mixin):
             inspect.signature(program).bind(*args, **kwargs)
         except TypeError as error:
             if not accepts(value, args, kwargs):
-                raise self.located(TypeError(f"{value.__name__}() {error}"), node) from None
+                raise self.places.located(TypeError(f"{value.__name__}() {error}"), node) from None
             unknown = [f"{k}=" for k in kwargs if k not in known]
             told = f"with {', '.join(unknown)}" if unknown else f"({error})"
-            self.refuse(node, f"{path_of(value)} {told} is not supported", "see docs/rules.md")
-        numbers = [self.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))]
-        with self.guarding(node):
+            self.places.refuse(
+                node, f"{path_of(value)} {told} is not supported", "see docs/rules.md"
+            )
+        numbers = [
+            self.arrays.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))
+        ]
+        with self.evaluator.calls.guarding(node):
             refuse_complex(path_of(value), *numbers)
         args, kwargs = self._with_integers(program, value, args, kwargs, node)
         try:
-            result = self.call_function(Obj(program), args, kwargs, node)
+            result = self.evaluator.call_function(Obj(program), args, kwargs, node)
         except S2SError as error:
             if error.span is None or not error.span.file.startswith(LIBRARY_FOLDER):
                 raise
-            raise self.refusal(node, error.message, error.advice, type(error)) from None
+            raise self.places.refusal(node, error.message, error.advice, type(error)) from None
         # A program may end with `np.where` where NumPy's function returns a scalar.
         return self.of_rank_0(result) if path_of(value) in RANK_0 else self.scalar(result)
 
@@ -213,32 +229,43 @@ class NumpyCalls(Mixin):
         if not wanted:
             return args, kwargs
         bound = inspect.signature(program).bind(*args, **kwargs)
-        with self.guarding(node):
+        with self.evaluator.calls.guarding(node):
             for name, parameter in wanted.items():
                 given = bound.arguments.get(name)
                 if isinstance(given, (Num, Ref, TupleVal, Obj)):
-                    plain = self.to_surface(given, node)
+                    plain = self.evaluator.calls.to_surface(given, node)
                     checked = as_integers(path, parameter, plain)
                     same = isinstance(given, Ref) or checked is plain
-                    bound.arguments[name] = given if same else self.wrap(checked)
+                    bound.arguments[name] = given if same else self.arrays.wrap(checked)
         return bound.args, bound.kwargs
 
     def _ranges_of(self, ref: Ref, node: Any) -> tuple[RangeVal, ...]:
-        array = self.sym(ref)
-        return tuple(self.call_range((self.size(array, k),), {}, node) for k in range(array.ndim))
+        array = self.arrays.sym(ref)
+        return tuple(
+            self.evaluator.python_calls.call_range(
+                (self.evaluator.attributes.size(array, k),), {}, node
+            )
+            for k in range(array.ndim)
+        )
 
     def _ufunc_method(self, ufunc: Any, method: str, args: Any, kwargs: Any, node: Any) -> Value:
         path = f"numpy.{ufunc.__name__}"
         if method == "outer" and len(args) == 2 and not kwargs:
-            left, right = (self.call_surface("numpy.asarray", (a,), {}, node) for a in args)
-            rank = self.sym(right).ndim if isinstance(right, Ref) else 0
+            left, right = (
+                self.evaluator.calls.call_surface("numpy.asarray", (a,), {}, node) for a in args
+            )
+            rank = self.arrays.sym(right).ndim if isinstance(right, Ref) else 0
             if isinstance(left, Ref) and rank:
-                axes = TupleVal(tuple(self.constant(self.sym(left).ndim + k) for k in range(rank)))
-                left = self.call_surface("numpy.expand_dims", (left, axes), {}, node)
-            return self.call_surface(path, (left, right), {}, node)
+                axes = TupleVal(
+                    tuple(constant(self.arrays.sym(left).ndim + k) for k in range(rank))
+                )
+                left = self.evaluator.calls.call_surface(
+                    "numpy.expand_dims", (left, axes), {}, node
+                )
+            return self.evaluator.calls.call_surface(path, (left, right), {}, node)
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
-            axis = {} if len(args) > 1 else {"axis": self.constant(0)}
-            return self.call_surface(
+            axis = {} if len(args) > 1 else {"axis": constant(0)}
+            return self.evaluator.calls.call_surface(
                 f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node
             )
         binary = ufunc.nin == 2 and ufunc.nout == 1
@@ -251,7 +278,9 @@ class NumpyCalls(Mixin):
         if method == "at" and ufunc.nout == 1:
             program = scans.ufunc_at if binary else scans.ufunc_at_alone
             if len(args) > 1 and isinstance(args[1], TupleVal):
-                self.refuse(node, f"{path}.at with several indices", "write a loop over the places")
+                self.places.refuse(
+                    node, f"{path}.at with several indices", "write a loop over the places"
+                )
         if program is None:
             return NotImplemented
         return self.call_library(program, getattr(ufunc, method), (Obj(ufunc), *args), kwargs, node)
@@ -260,14 +289,14 @@ class NumpyCalls(Mixin):
         """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""
         if not all(isinstance(a, (Num, Ref)) for a in args):
             return args
-        operands: list[Any] = [self.sym(a) for a in args]
+        operands: list[Any] = [self.arrays.sym(a) for a in args]
         for signature in getattr(ufunc, "types", ()):
             dtypes = [np.dtype(c) for c in signature.split("->")[0]]
             if len(dtypes) == len(args) and all(
                 np.can_cast(x.dtype, d) for x, d in zip(operands, dtypes)
             ):
                 return tuple(
-                    a if x.dtype == d.name else self.wrap(x.astype(d.name))
+                    a if x.dtype == d.name else self.arrays.wrap(x.astype(d.name))
                     for a, x, d in zip(args, operands, dtypes)
                 )
         return args
@@ -280,13 +309,13 @@ class NumpyCalls(Mixin):
         if isinstance(value, np.ufunc) and len(args) > value.nargs:
             text = f"{value.__name__}() takes from {value.nin} to {value.nargs} positional "
             text += f"arguments but {len(args)} were given"
-            raise self.located(TypeError(text), node)
+            raise self.places.located(TypeError(text), node)
         if out is None and isinstance(value, np.ufunc) and len(args) > value.nin:
             args, out = args[: value.nin], args[value.nin]
         if isinstance(out, TupleVal) and len(out.values) == 1:
             out = out.values[0]
         if not (out is None or isinstance(out, Ref) or isinstance(out, Obj) and out.value is None):
-            raise self.located(TypeError("return arrays must be of ArrayType"), node)
+            raise self.places.located(TypeError("return arrays must be of ArrayType"), node)
         return (
             args,
             {k: v for k, v in kwargs.items() if k != "out"},
@@ -295,27 +324,29 @@ class NumpyCalls(Mixin):
 
     def write_out(self, result: Value, out: Ref, node: Any, exact: bool = False) -> Value:
         """Writes a result into `out`.  A ufunc broadcasts it; `exact`: the shapes must be equal."""
-        value = self.sym(result)
+        value = self.arrays.sym(result)
         if exact:
-            self._must_have_shape(value, self.sym(out), node)
-        have, want = np.dtype(value.dtype), np.dtype(self.ref_type(out).dtype)
+            self._must_have_shape(value, self.arrays.sym(out), node)
+        have, want = np.dtype(value.dtype), np.dtype(self.joins.ref_type(out).dtype)
         if not np.can_cast(have, want, "same_kind"):
             if exact:  # NumPy would compute in the dtype of `out`
-                self.refuse(node, f"{have} results written into out= of {want}", "convert them")
-            raise self.located(
+                self.places.refuse(
+                    node, f"{have} results written into out= of {want}", "convert them"
+                )
+            raise self.places.located(
                 TypeError(
                     f"Cannot cast output from {have!r} to {want!r} with casting rule 'same_kind'"
                 ),
                 node,
             )
-        with self.guarding(node):
-            self.write(out, (), value, node)
+        with self.evaluator.calls.guarding(node):
+            self.arrays.write(out, (), value, node)
         return out
 
     def _must_have_shape(self, value: Any, out: Any, node: Any) -> None:
         wrong = "the array given as out= has the wrong shape"
         if value.ndim != out.ndim:
-            raise self.located(ValueError(wrong), node)
+            raise self.places.located(ValueError(wrong), node)
         for axis in range(value.ndim):
             require_equal(
                 self.b,
@@ -332,39 +363,41 @@ class NumpyCalls(Mixin):
         parts = index.values if isinstance(index, TupleVal) else (index,)
         ranges = [self._range_array(p, node) for p in parts if isinstance(p, SliceVal)]
         if len(ranges) != len(parts):
-            self.refuse(node, "an index of np.mgrid that is no slice is not supported")
+            self.places.refuse(node, "an index of np.mgrid that is no slice is not supported")
         if not isinstance(index, TupleVal):
             return ranges[0]
-        options = {"indexing": Obj("ij"), "sparse": self.constant(owner is np.ogrid)}
-        grids = self.call_surface("numpy.meshgrid", tuple(ranges), options, node)
+        options = {"indexing": Obj("ij"), "sparse": constant(owner is np.ogrid)}
+        grids = self.evaluator.calls.call_surface("numpy.meshgrid", tuple(ranges), options, node)
         if owner is np.mgrid:
-            return self.call_surface("numpy.stack", (grids,), {}, node)
-        return TupleVal(tuple(self.static_items(grids)))
+            return self.evaluator.calls.call_surface("numpy.stack", (grids,), {}, node)
+        return TupleVal(tuple(self.expressions.static_items(grids) or ()))
 
     def joined_by_index(self, owner: Any, index: Value, node: core.Node) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         arrays = [self._range_array(p, node) if isinstance(p, SliceVal) else p for p in parts]
         arrays = self._of_one_dtype(arrays)
-        flat = [self.call_surface("numpy.atleast_1d", (a,), {}, node) for a in arrays]
+        flat = [
+            self.evaluator.calls.call_surface("numpy.atleast_1d", (a,), {}, node) for a in arrays
+        ]
         path = "numpy.column_stack" if owner is np.c_ else "numpy.concatenate"
-        return self.call_surface(path, (TupleVal(tuple(flat)),), {}, node)
+        return self.evaluator.calls.call_surface(path, (TupleVal(tuple(flat)),), {}, node)
 
     def _of_one_dtype(self, values: list[Any]) -> list[Any]:
         """Python's numbers in the dtype of the arrays they are joined with."""
         if not all(isinstance(v, (Num, Ref)) for v in values):
             return values
-        operands = [self.sym(v) for v in values]
+        operands = [self.arrays.sym(v) for v in values]
         dtype = join_dtypes([x.type for x in operands])
         return [
-            self.wrap(x.astype(dtype)) if isinstance(v, Num) else v
+            self.arrays.wrap(x.astype(dtype)) if isinstance(v, Num) else v
             for v, x in zip(values, operands)
         ]
 
     def _range_array(self, part: SliceVal, node: core.Node) -> Value:
-        zero, one = self.constant(0), self.constant(1)
+        zero, one = constant(0), constant(1)
         bounds = [part.start or zero, part.stop, part.step or one]
         if not all(isinstance(p, Num) for p in bounds):
-            self.refuse(
+            self.places.refuse(
                 node, "this slice of np.r_ is not supported", "use np.arange or np.linspace"
             )
-        return self.call_surface("numpy.arange", tuple(bounds), {}, node)
+        return self.evaluator.calls.call_surface("numpy.arange", tuple(bounds), {}, node)

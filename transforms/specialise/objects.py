@@ -39,54 +39,56 @@ from ..frontend.pytree import (
     path_text,
     refuse_foreign,
 )
-from ..ir.builder import Builder, const
+from ..ir.builder import const
 from ..ir.errors import UnsupportedError
 from ..ir.nodes import Var
+from ..ir.record import field, record
 from ..syntax import core
-from .outline import Lifted
+from .arrays import Arrays
+from .outline import Outlines
+from .places import Places
+from .session import Part
+from .shared import Lifted
 from .values import (
     Cell,
     Conflict,
     Ended,
     Maybe,
-    Mixin,
     Num,
     Obj,
     Rec,
     Ref,
     RngVal,
-    State,
     TupleVal,
     Undefined,
     Value,
+    constant,
 )
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, slice, np.dtype, np.generic, type(None))
 
 
-class Objects(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Objects(Part):
+    """Names, and the objects reached from outside."""
 
-    b: Builder
-    state: State
-    params: list[Param]
-    object_guards: list[ObjectGuard]
-    lifted: dict[Path, Value]
-    containers: list[tuple[Path, Any, Value]]  # those reached, and by which path first
-    reached: dict[Any, list[Var]]
-    baked: frozenset[Path]
-    runtime_ints: frozenset[Path]
-    given_ints: dict[str, int]  # the integers at hand, by the parameters that hold them
-    frame: Any
-    reading: core.Node | None  # the name being looked up
+    places: Places
+    arrays: Arrays
+    outline: Outlines
+    lifted: dict[Any, Value] = field(default_factory=dict, init=False)
+    # those reached, and by which path first
+    containers: list[tuple[Path, Any, Value]] = field(default_factory=list, init=False)
+    reached: dict[Any, list[Var]] = field(default_factory=dict, init=False)
     # attributes (object, name) and containers (object, None) that were read, by identity
-    looked_up: dict[tuple[int, str | None], str]
+    looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict, init=False)
+    # the name being looked up
+    reading: core.Node | None = field(default=None, init=False)
 
     # ---- arguments
 
     def argument(self, spec: Spec, path: Path, value: Any) -> Value:
         """The value of an argument, or of a part of one; leaves become parameters."""
-        if path in self.baked:
+        if path in self.session.baked:
             return self.bake(value, path)
         if isinstance(spec, TreeSpec):
             children = tuple(
@@ -98,12 +100,12 @@ class Objects(Mixin):
             if spec.kind in ("tuple", "namedtuple"):
                 return TupleVal(children, spec.cls if spec.kind == "namedtuple" else None)
             if spec.kind == "list":
-                out: Any = self.new_list(children, path_name(path))
+                out: Any = self.arrays.new_list(children, path_name(path))
             elif spec.kind == "dict":
-                out = self.new_dict(spec.keys, children)
+                out = self.arrays.new_dict(spec.keys, children)
             else:
-                out = self.new_instance(spec.cls, spec.keys, children)
-            self.from_outside(out, path)
+                out = self.arrays.new_instance(spec.cls, spec.keys, children)
+            self.evaluator.effects.from_outside(out, path)
             return out
         if isinstance(spec, Fixed):
             return self.lift(spec.value, path, guarded=True)
@@ -118,7 +120,7 @@ class Objects(Mixin):
         name = self.b.names.fresh(path_name(path))
         var = Var(name, leaf_type(spec, name), name)
         self.b.names.keep(name)
-        self.params.append(Param(name, path, spec, var.type))
+        self.session.params.append(Param(name, path, spec, var.type))
         self.reached[Lifted(path, value)] = [var]
         # Sizes are read off the arguments at hand, where there are any.
         if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
@@ -126,7 +128,7 @@ class Objects(Mixin):
                 self.b.facts.sizes[f"{name}.{axis}"] = size
         if isinstance(spec, ScalarSpec):
             if spec.dtype == "int64" and value is not None:
-                self.given_ints[name] = int(value)
+                self.session.given_ints[name] = int(value)
             return Num(var)
         if isinstance(spec, RecordSpec):
             return Rec(var)
@@ -142,7 +144,7 @@ class Objects(Mixin):
 
     def bake(self, value: Any, path: Path) -> Value:
         """A static value: part of the specialisation, guarded."""
-        self.object_guards.append(ObjectGuard(path, "equals", value))
+        self.shared.object_guards.append(ObjectGuard(path, "equals", value))
         return self.lift(value, path, guarded=True, static=True)
 
     # ---- everything reached otherwise
@@ -162,34 +164,34 @@ class Objects(Mixin):
             if error.span is not None:
                 raise
             message = f"{path_text(path)}: {error.message}"
-            raise self.refusal(self.reading, message, error.advice) from None
+            raise self.places.refusal(self.reading, message, error.advice) from None
 
     def _lift_supported(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
         if isinstance(value, np.timedelta64):  # NumPy counts it among the integers
             raise UnsupportedError("np.timedelta64 is not supported", advice="pass a number")
         if isinstance(value, (bool, np.bool_, int, np.integer)):
-            if path in self.runtime_ints and path not in self.baked:
+            if path in self.session.runtime_ints and path not in self.session.baked:
                 return self.parameter(describe(value), path, value)
             if not guarded:
-                self.object_guards.append(ObjectGuard(path, "equals", value))
+                self.shared.object_guards.append(ObjectGuard(path, "equals", value))
             return Num(const(value), (value,))
         if value is None or isinstance(value, (str, bytes, type(Ellipsis), slice, np.dtype)):
             if not guarded:
-                self.object_guards.append(ObjectGuard(path, "equals", value))
+                self.shared.object_guards.append(ObjectGuard(path, "equals", value))
             return Obj(value, path)
         if isinstance(value, (float, complex, np.floating, np.complexfloating)):
             if not static:
                 return self._described(value, path)
             if not guarded:
-                self.object_guards.append(ObjectGuard(path, "equals", value))
+                self.shared.object_guards.append(ObjectGuard(path, "equals", value))
             return Num(const(value), (value,))
         refuse_foreign(value)
         if isinstance(value, (np.ndarray, np.random.Generator)):
             return self._described(value, path)
         if hasattr(type(value), "_s2s_variable"):
             if not guarded:
-                self.object_guards.append(ObjectGuard(path, "is", value))
-            return self.variable(value, path)
+                self.shared.object_guards.append(ObjectGuard(path, "is", value))
+            return self.evaluator.tape.variable(value, path)
         if isinstance(value, (tuple, list, dict)) or (
             dataclasses.is_dataclass(value) and not isinstance(value, type)
         ):
@@ -198,7 +200,7 @@ class Objects(Mixin):
             return self._lift_library(value, path)
         if not guarded and not isinstance(value, types.ModuleType):
             kind = "function" if isinstance(value, types.FunctionType) else "is"
-            self.object_guards.append(ObjectGuard(path, kind, value))
+            self.shared.object_guards.append(ObjectGuard(path, kind, value))
         return Obj(value, path)
 
     def _described(self, value: Any, path: Path) -> Value:
@@ -207,14 +209,14 @@ class Objects(Mixin):
             spec = describe(value)
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
-            raise self.refusal(self.reading, message, advice) from None
+            raise self.places.refusal(self.reading, message, advice) from None
         return self.parameter(spec, path, value)
 
     def _lift_container(self, value: Any, path: Path) -> Value:
         self.looked_up[id(value), None] = path_text(path)
         for other, known, lifted in self.containers:
             if known is value:  # by whatever path it is reached, it is one
-                self.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
+                self.shared.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
                 return lifted
         out = self._lift_parts(value, path)
         if not isinstance(value, tuple):
@@ -224,11 +226,11 @@ class Objects(Mixin):
     def _lift_parts(self, value: Any, path: Path) -> Value:
         spec_kind, keys, values = _container(value)
         if isinstance(value, dict):
-            self.object_guards.append(ObjectGuard(path, "keys", tuple(value)))
+            self.shared.object_guards.append(ObjectGuard(path, "keys", tuple(value)))
         elif isinstance(value, (list, tuple)):
-            self.object_guards.append(ObjectGuard(path, "length", len(value)))
+            self.shared.object_guards.append(ObjectGuard(path, "length", len(value)))
         else:
-            self.object_guards.append(ObjectGuard(path, "type", type(value)))
+            self.shared.object_guards.append(ObjectGuard(path, "type", type(value)))
         children = tuple(
             self.lift(v, (*path, child_step(spec_kind, k))) for k, v in zip(keys, values)
         )
@@ -236,22 +238,14 @@ class Objects(Mixin):
             return TupleVal(children, type(value) if spec_kind == "namedtuple" else None)
         out: Any
         if isinstance(value, list):
-            out = self.new_list(children, path_name(path))
+            out = self.arrays.new_list(children, path_name(path))
         elif isinstance(value, dict):
-            out = self.new_dict(keys, children)
+            out = self.arrays.new_dict(keys, children)
         else:
-            out = self.new_instance(type(value), keys, children)
-        self.from_outside(out, path)
+            out = self.arrays.new_instance(type(value), keys, children)
+        self.evaluator.effects.from_outside(out, path)
         self.state.adopt(out.cell, self.state.heap[out.cell])
         return out
-
-    def constant(self, value: Any) -> Value:
-        """A value that belongs to the program text or to a library."""
-        if isinstance(value, (bool, int, float, complex, np.bool_)) or (
-            isinstance(value, np.generic) and value.dtype.kind in "fiubc"
-        ):
-            return Num(const(value), (value,))
-        return Obj(value)
 
     # ---- look-up
 
@@ -264,14 +258,16 @@ class Objects(Mixin):
         if value is None and isinstance(node, core.Result):
             return Obj(None)  # a function's result that no path binds
         if value is None:
-            raise self.located(NameError(f"name {name!r} is not defined"), node)
+            raise self.places.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
-            self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
+            self.places.need_unroll(
+                node, value.why, "use one name for one kind of thing", peel=True
+            )
         if isinstance(value, Maybe):
             if not isinstance(node, core.Result):
                 self.b.check(self.b.sym(value.flag), "UnboundLocalError", _unbound(name))
             elif not node.always:
-                called = self.frame.node.name
+                called = self.places.frame.node.name
                 message = f"{called} ended without a return, so its result is None"
                 self.b.check(self.b.sym(value.flag), "TypeError", message)
             self.state.env[name] = value.value
@@ -280,17 +276,17 @@ class Objects(Mixin):
 
     def find(self, name: str) -> Value | None:
         """The value of a name: own names, enclosing functions', closure, globals, builtins."""
-        frame = self.frame
+        frame = self.places.frame
         if name in self.state.env:
             return self.state.env[name]
         if name in frame.locals:
             return Undefined()
         enclosing = frame.enclosing
         while enclosing is not None:
-            env = enclosing.owner.env_of(enclosing)
+            env = enclosing.owner.places.env_of(enclosing)
             if name in env:
-                own = enclosing.owner is self
-                return env[name] if own else self.captured(enclosing, name)
+                own = enclosing.owner is self.evaluator
+                return env[name] if own else self.outline.captured(enclosing, name)
             frame, enclosing = enclosing, enclosing.enclosing
         function, path = frame.function, frame.path
         code = function.__code__
@@ -335,8 +331,8 @@ class Objects(Mixin):
             else:
                 path = (("namespace", function.__module__),)
         guard = ObjectGuard(path, "item", (name, False))
-        if guard not in self.object_guards:
-            self.object_guards.append(guard)
+        if guard not in self.shared.object_guards:
+            self.shared.object_guards.append(guard)
 
     def held(self, value: Any) -> Path:
         """The path of an object to which nothing leads.  It means nothing in another process."""
@@ -351,7 +347,7 @@ class Objects(Mixin):
                 path = (*self.held(function), (".", "__globals__"), ("[]", name))
                 return self.lift_name(value, path)
             return Obj(value)
-        return self.refuse(
+        return self.places.refuse(
             self.reading, f"{name} belongs to a function that cannot be found again from here",
             "define the function or class at module level, or pass the value in",
         )  # fmt: skip
@@ -368,7 +364,7 @@ class Objects(Mixin):
         if path not in self.lifted:
             (root, _), *steps = path
             if steps or root not in ("module", "held"):
-                self.object_guards.append(ObjectGuard(path, "is", value))
+                self.shared.object_guards.append(ObjectGuard(path, "is", value))
             self.lifted[path] = Obj(value)
         return self.lifted[path]
 
@@ -392,12 +388,12 @@ class Objects(Mixin):
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
         self.looked_up[id(target), name] = path_text((*owner.path, (".", name)))
-        written = self.written_attribute(owner, name)
+        written = self.evaluator.effects.written_attribute(owner, name)
         if written is not None:
             return self._bound_attribute(written, name, node)
         if is_constant_module(target) or (isinstance(target, type) and not owner.path):
             if not hasattr(target, name):
-                raise self.located(
+                raise self.places.located(
                     AttributeError(
                         f"{getattr(target, '__name__', target)!r} has no attribute {name!r}"
                     ),
@@ -411,8 +407,8 @@ class Objects(Mixin):
             # Modules and objects may make what they have when they are asked for.
             if not _makes(target, name):
                 text = f"{type(target).__name__!r} object has no attribute {name!r}"
-                raise self.located(AttributeError(text), node) from None
-            made = self.call_special(owner, "__getattr__", (self.constant(name),), node)
+                raise self.places.located(AttributeError(text), node) from None
+            made = self.evaluator.call_special(owner, "__getattr__", (constant(name),), node)
             if made is not None:
                 self._guard_absence(owner, name)
                 return made
@@ -421,15 +417,17 @@ class Objects(Mixin):
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
         if isinstance(raw, property) and isinstance(raw.fget, types.FunctionType):
             self.guard_class(owner, raw.fget, name, "fget")
-            return self.call_function(Obj(raw.fget), (owner,), {}, node)
+            return self.evaluator.call_function(Obj(raw.fget), (owner,), {}, node)
         if owner.path == () and not isinstance(target, types.ModuleType):
             return self._unguarded(target, name)
-        getter = self.special(Obj(raw), "__get__")
+        getter = self.evaluator.operators.special(Obj(raw), "__get__")
         if getter is not None and not isinstance(target, type):
             definer = next(c for c in type(target).__mro__ if name in vars(c))
             place = self.class_value(definer).path
             descriptor = self.lift(raw, (*place, (".", "__dict__"), ("[]", name)))
-            return self.call_function(getter, (descriptor, owner, Obj(type(target))), {}, node)
+            return self.evaluator.call_function(
+                getter, (descriptor, owner, Obj(type(target))), {}, node
+            )
         value = getattr(target, name)
         if isinstance(value, types.MethodType):
             place = (*owner.path, (".", name))
@@ -446,7 +444,7 @@ class Objects(Mixin):
             return
         if hasattr(owner.value, "__dict__"):
             path = (*owner.path, (".", "__dict__"))
-            self.object_guards.append(ObjectGuard(path, "item", (name, False)))
+            self.shared.object_guards.append(ObjectGuard(path, "item", (name, False)))
         self.guard_no_method(owner, name)
 
     def guard_no_method(self, owner: Value, name: str) -> None:
@@ -456,8 +454,8 @@ class Objects(Mixin):
             return
         place = self.class_value(cls, path_of_class(owner)).path
         guard = ObjectGuard(place, "attribute", (name, False))
-        if place and guard not in self.object_guards:
-            self.object_guards.append(guard)
+        if place and guard not in self.shared.object_guards:
+            self.shared.object_guards.append(guard)
 
     def _unguarded(self, target: Any, name: str) -> Value:
         """An attribute of something to which no path leads, or which does not change."""
@@ -468,11 +466,11 @@ class Objects(Mixin):
         fixed = isinstance(target, _IMMUTABLE) or is_constant_module(target) or _is_library(target)
         if not (own or code or fixed):
             self.shared.loose = True
-        return self.constant(value)
+        return constant(value)
 
     def _bound_attribute(self, value: Value, name: str, node: core.Node) -> Value:
         if isinstance(value, Undefined):
-            raise self.located(AttributeError(f"there is no attribute {name!r} yet"), node)
+            raise self.places.located(AttributeError(f"there is no attribute {name!r} yet"), node)
         return value
 
     def guard_class(self, owner: Value, function: types.FunctionType, *names: str) -> None:

@@ -12,7 +12,11 @@ import types
 from typing import Any
 
 from ..ir.builder import BINARY
-from .values import DictVal, InstanceVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
+from ..ir.record import record
+from .expressions import Expressions
+from .objects import Objects
+from .session import Part
+from .values import DictVal, InstanceVal, Num, Obj, Ref, TupleVal, Value, constant
 
 STEMS = {op: stem for stem, op in BINARY.items()}
 COMPARISONS: dict[str, tuple[str, str]] = {
@@ -22,10 +26,12 @@ COMPARISONS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-class Operators(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Operators(Part):
+    """Special methods of the user's classes."""
 
-    state: State
+    expressions: Expressions
+    objects: Objects
 
     def special(self, owner: Value, name: str) -> Obj | None:
         """The method of a user's class for an operator."""
@@ -37,10 +43,10 @@ class Operators(Mixin):
             return None
         found = inspect.getattr_static(cls, name, None) if cls is not None else None
         if found is None:
-            self.guard_no_method(owner, name)
+            self.objects.guard_no_method(owner, name)
         if not isinstance(found, types.FunctionType) or made_by_library(found):
             return None
-        self.guard_class(owner, found, name)
+        self.objects.guard_class(owner, found, name)
         return Obj(found)
 
     def call_special(self, owner: Value, name: str, args: Any, node: Any) -> Value | None:
@@ -49,7 +55,7 @@ class Operators(Mixin):
         method = self.special(owner, name)
         if method is None:
             return None
-        result = self.call_function(method, (owner, *args), {}, node)
+        result = self.evaluator.call_function(method, (owner, *args), {}, node)
         return None if isinstance(result, Obj) and result.value is NotImplemented else result
 
     def special_binary(
@@ -83,7 +89,7 @@ class Operators(Mixin):
             return False
         own, other = (inspect.getattr_static(c, name, None) for c in reversed(classes))
         if own is None:
-            self.guard_no_method(right, name)
+            self.objects.guard_no_method(right, name)
         return own is not None and own is not other
 
     def _leaves_arrays(self, value: Value) -> bool:
@@ -102,14 +108,14 @@ class Operators(Mixin):
             result = self.call_special(right, reflected, (left,), node)
         if result is None and op == "!=":
             equal = self.special_compare("==", left, right, node)
-            result = None if equal is None else self.not_(equal, node)
+            result = None if equal is None else self.expressions.not_(equal, node)
         return result
 
     def special_truth(self, value: Value, node: Any) -> Num | None:
         result = self.call_special(value, "__bool__", (), node)
         if result is None:
             result = self.call_special(value, "__len__", (), node)
-        return None if result is None else self.truth(result, node)
+        return None if result is None else self.expressions.truth(result, node)
 
     def iterated(self, value: Value, node: Any) -> Value:
         """What is iterated over in place of an object whose class says so."""
@@ -121,16 +127,16 @@ class Operators(Mixin):
         if isinstance(left, DictVal) and isinstance(right, DictVal):
             p, q = self.state.heap[left.cell], self.state.heap[right.cell]
             if len(p.keys) != len(q.keys) or any(k not in q.keys for k in p.keys):
-                return self.constant(False)
+                return constant(False)
             others = tuple(q.values[q.keys.index(k)] for k in p.keys)
         elif isinstance(left, InstanceVal) and isinstance(right, InstanceVal):
             options = getattr(left.cls, "__dataclass_params__", None)
             if left.cls is not right.cls or options is None or not options.eq:
-                return self.constant(left.cell is right.cell)
+                return constant(left.cell is right.cell)
             p, others = self.state.heap[left.cell], self.state.heap[right.cell].values
         else:
             return None
-        return self.compare("==", TupleVal(p.values), TupleVal(others), node)
+        return self.evaluator.comparisons.compare("==", TupleVal(p.values), TupleVal(others), node)
 
 
 def made_by_library(function: types.FunctionType) -> bool:

@@ -20,10 +20,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..bufferize.coalesce import HELPERS, RESERVED
-from ..frontend.kernel_interface import Build, ObjectGuard, Param
+from ..frontend.kernel_interface import Param
 from ..frontend.pytree import Path
-from ..frontend.source import Source
-from ..ir.builder import OPEN, Builder, NameSupply, resolve_dims
+from ..ir.builder import OPEN, NameSupply, resolve_dims
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
     Array,
@@ -42,13 +41,24 @@ from ..ir.nodes import (
     substitute,
     walk,
 )
-from ..ir.record import field, record
+from ..ir.record import record
 from ..ir.symbolic_dims import Dim
-from ..syntax import core
-from ..syntax.traverse import returns_of
-from .expressions import NeedUnroll
+from .arrays import Arrays
+from .joins import Joins
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
-from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value
+from .places import NeedUnroll, Places
+from .session import Part
+from .shared import (
+    Callee,
+    Captured,
+    NeedOutline,
+    NeedStaticArgument,
+    Outcome,
+    Outlined,
+    _packed,
+    last_return,
+)
+from .values import Cell, Ended, Num, Rec, Ref, Value
 
 # A recursion of known depth is unrolled up to here.
 UNROLLED = 30
@@ -57,205 +67,13 @@ NESTED = 20
 ROUNDS = 12
 
 
-class NeedStaticArgument(Exception):
-    """An argument must be part of the specialisation: start again with it baked in."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(path)
-
-
-class NeedOutline(Exception):
-    """A recursion is not to be unrolled: start again with calls of that function."""
-
-    def __init__(self, identity: Any) -> None:
-        self.identity = identity
-        super().__init__(identity)
-
-
-@record(frozen=True)
-class Callee:
-    """A function to be called.  `key` is the object behind it, `identity` its place in the
-    source; `enclosing` is the frame whose names it sees, of a nested function."""
-
-    key: Any
-    identity: Any
-    source: Source
-    function: Any
-    path: Path
-    enclosing: Any
-
-    @property
-    def name(self) -> str:
-        node = self.source.node
-        return "function" if node.is_lambda else node.name
-
-
-@record(frozen=True)
-class Lifted:
-    """A number or array reached by a path."""
-
-    path: Path
-    value: Any = field(compare=False)
-
-    def fits(self) -> bool:
-        return True
-
-    def reach(self, caller: Any) -> list[Value]:
-        return [caller.lift(self.value, self.path)]
-
-
-@record(frozen=True)
-class LiftedVariable:
-    """The array of a Variable reached by a path.  It is a Variable in the caller, too, so that
-    tapes there watch it."""
-
-    path: Path
-    variable: Any = field(compare=False)
-
-    def fits(self) -> bool:
-        return True
-
-    def reach(self, caller: Any) -> list[Value]:
-        return [caller.variable(self.variable, self.path)]
-
-
-@record(frozen=True)
-class Captured:
-    """The numbers and arrays behind a name of an enclosing frame (or a default of a nested
-    function), `holder`."""
-
-    holder: Any
-    name: str
-    pattern: Pattern
-
-    def fits(self) -> bool:
-        """Whether the name still stands for the same kind of thing."""
-        return _packed(self.holder, self.name)[0] == self.pattern
-
-    def reach(self, caller: Any) -> list[Value]:
-        owner = owner_of(self.holder)
-        value = held(self.holder, self.name)
-        if owner is not caller:
-            value = caller.captured(self.holder, self.name)
-        packer = _capturing(caller, self.name)
-        packer.pack(value)
-        return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]
-
-
-@record(frozen=True)
-class Outcome:
-    """What callers rely on.  `result` is None while no path is known to come out.  `shared`
-    has the pairs that may share memory: result leaves by their index, parameters by
-    -1 - position."""
-
-    result: Pattern | None = None
-    reached: tuple[Lifted | LiftedVariable | Captured, ...] = ()
-    shared: frozenset[tuple[int, int]] = frozenset()
-
-
 @record(eq=False)
-class Outlined:
-    """One specialised function; while it is being made, `outcome` is assumed."""
+class Outlines(Part):
+    """Functions whose calls stay calls."""
 
-    name: str
-    args: Pattern
-    outcome: Outcome = Outcome()
-    function: Function | None = None
-    asked: bool = False  # called while its result was unknown
-    # what it and its callees read of objects and containers (`Objects.looked_up`)
-    looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict)
-
-
-@record
-class Shared:
-    """What the specialisers of one module have in common."""
-
-    main: Any
-    recursive: frozenset[Any] = frozenset()
-    # the path by which each function was reached first, and its source
-    paths: dict[Any, Path] = field(default_factory=dict)
-    sources: dict[Any, Source] = field(default_factory=dict)
-    desugared: dict[Any, core.Block] = field(default_factory=dict)
-    lifetimes: dict[Any, dict[int, frozenset[str]]] = field(default_factory=dict)
-    object_guards: list[ObjectGuard] = field(default_factory=list)
-    # by callee and pattern of arguments, in the order in which they were begun
-    made: list[tuple[Any, Outlined]] = field(default_factory=list)
-    running: list[Outlined] = field(default_factory=list)
-    assumed: dict[Any, Outcome] = field(default_factory=dict)
-    # leaves of the arguments that must be known, by callee and pattern
-    static: dict[Any, set[int]] = field(default_factory=dict)
-    # the products of functions that derivatives inside the program call
-    derived: dict[str, Function] = field(default_factory=dict)
-    # sources of tapes' gradients that have none (`tape.Unconnected`), in order
-    unconnected: dict[Any, None] = field(default_factory=dict)
-    # objects that this pass has completed, so that its outcome is thrown away
-    built: set[Any] = field(default_factory=set)
-    # all objects that were completed, in this pass and before, and how much was guarded by then
-    builds: list[Build] = field(default_factory=list)
-    built_after: int = 0
-    # whether it rests on the state of an object to which no path leads
-    loose: bool = False
-    count: int = 0
-
-    @property
-    def replayed(self) -> bool:
-        """Whether the program has run already, and only its results are wanted: what it prints
-        and sets was printed and set then."""
-        return hasattr(self.main, "_s2s_replayed")
-
-    def find(self, key: Any) -> Outlined | None:
-        for other, outlined in self.made:
-            if other == key and all(r.fits() for r in outlined.outcome.reached):
-                return outlined
-        return None
-
-
-def last_return(func: core.Func) -> core.Node:
-    """Where a function returns last, in its text; a lambda itself."""
-    returns = () if func.is_lambda else returns_of(func.body)
-    return max(returns, key=lambda n: n.line, default=func)
-
-
-def owner_of(holder: Any) -> Any:
-    return holder.frame.owner if isinstance(holder, Closure) else holder.owner
-
-
-def held(holder: Any, name: str) -> Value:
-    """What a frame's name, or a nested function's default, stands for."""
-    if isinstance(holder, Closure):
-        return holder.named_defaults[name]
-    return holder.owner.env_of(holder)[name]
-
-
-def _capturing(owner: Any, name: str) -> Packer:
-    def refuse(why: str) -> Any:
-        text = f"{name}, which a recursive function uses, is {why}"
-        return owner.refuse(None, text, "pass it as an argument")
-
-    def known(index: int, number: Num) -> bool:
-        return number.known is not None and isinstance(number.known[0], int)
-
-    return Packer(owner, known, refuse)
-
-
-def _packed(holder: Any, name: str) -> tuple[Pattern, Packer]:
-    packer = _capturing(owner_of(holder), name)
-    return packer.pack(held(holder, name)), packer
-
-
-class Outlines(Mixin):
-    """Mixed into the specialiser."""
-
-    b: Builder
-    state: State
-    shared: Shared
-    runtime_depth: int
-    reached: dict[Lifted | LiftedVariable | Captured, list[Var]]
-    stack: list[Any]
-    params: list[Param]
-    variables: dict[Cell, Any]
-    looked_up: dict[tuple[int, str | None], str]
+    places: Places
+    arrays: Arrays
+    joins: Joins
 
     # ---- calls
 
@@ -264,8 +82,10 @@ class Outlines(Mixin):
         between two activations depends on the run."""
         if identity in self.shared.recursive:
             return True
-        active = [f for f in self.stack if f.identity == identity]
-        if len(active) > UNROLLED or (active and self.runtime_depth > active[-1].runtime_depth):
+        active = [f for f in self.places.stack if f.identity == identity]
+        if len(active) > UNROLLED or (
+            active and self.joins.runtime_depth > active[-1].runtime_depth
+        ):
             raise NeedOutline(identity)
         return False
 
@@ -288,14 +108,14 @@ class Outlines(Mixin):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
-        self.refuse_changed(outlined.looked_up, callee.name, node)
-        self.looked_up |= outlined.looked_up
+        self.evaluator.effects.refuse_changed(outlined.looked_up, callee.name, node)
+        self.evaluator.objects.looked_up |= outlined.looked_up
         outcome = outlined.outcome
         values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
-        values += [v for reached in outcome.reached for v in reached.reach(self)]
-        operands = tuple(self.sym(v).operand for v in values)
+        values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
+        operands = tuple(self.arrays.sym(v).operand for v in values)
         if outcome.result is None:
-            outlined.asked = True
+            outlined.requested = True
             if outlined not in self.shared.running:  # it always fails
                 self.b.block.append(Call([], outlined.name, operands, origin=self.b.origin))
             raise Ended
@@ -306,14 +126,14 @@ class Outlines(Mixin):
             if index not in static:
                 return False
             if number.known is None:
-                self.demand_static(number, node, f"an argument of {callee.name}")
+                self.places.demand_static(number, node, f"an argument of {callee.name}")
             return True
 
         def refuse(why: str) -> Any:
             text = f"{why} cannot be passed to {callee.name}, whose recursion ends at run time"
-            return self.refuse(node, text, "pass numbers, arrays, or tuples of them")
+            return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
-        return Packer(self, known, refuse)
+        return Packer(self.evaluator, known, refuse)
 
     def _results(
         self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
@@ -334,12 +154,14 @@ class Outlines(Mixin):
         def value(leaf: Leaf, _: str) -> Value:
             var = targets[leaf.index]
             if leaf.index not in made:
-                made[leaf.index] = Num(var) if isinstance(var.type, Scalar) else self.new_array(var)
+                made[leaf.index] = (
+                    Num(var) if isinstance(var.type, Scalar) else self.arrays.new_array(var)
+                )
                 if isinstance(made[leaf.index], Ref):
                     made[leaf.index].cell.tensor = leaf.tensor
             return made[leaf.index]
 
-        result = unpack(outcome.result, self, value, self.b.hint)
+        result = unpack(outcome.result, self.evaluator, value, self.b.hint)
         for pair in outcome.shared:
             cells = {(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
             if len(cells) == 2:
@@ -357,10 +179,11 @@ class Outlines(Mixin):
         if found is not None:
             return found
         if len(shared.running) >= NESTED:
-            self.refuse(
-                node, f"each call of {callee.name} is given another kind of argument",
+            self.places.refuse(
+                node,
+                f"each call of {callee.name} is given another kind of argument",
                 "call it with numbers and arrays of one type, rank and structure",
-            )  # fmt: skip
+            )
         shared.count += 1
         name = f"{callee.name}#{shared.count}"
         outlined = Outlined(name, pattern, shared.assumed.get(key, Outcome()))
@@ -370,74 +193,84 @@ class Outlines(Mixin):
             for _ in range(ROUNDS):
                 # What was made in the round before assumed too little of this function.
                 shared.made[mark:] = [(key, outlined)]
-                outlined.asked = False
+                outlined.requested = False
                 outlined.function, outcome = self._round(callee, outlined, names)
                 if outcome == outlined.outcome:
                     break
                 outlined.outcome = outcome
             else:
-                self.refuse(node, f"the type of what {callee.name} returns does not settle",
-                            "let it return one type on every path")  # fmt: skip
+                self.places.refuse(
+                    node,
+                    f"the type of what {callee.name} returns does not settle",
+                    "let it return one type on every path",
+                )
         except BaseException:
             del shared.made[mark:]
             raise
         finally:
             shared.running.pop()
         shared.assumed[key] = outlined.outcome
-        waiting = any(other.asked for other in shared.running)
-        if outcome.result is None and outlined.asked and not waiting:
-            self.refuse(node, f"the recursion of {callee.name} never returns",
-                        "give it a case in which it does not call itself")  # fmt: skip
+        waiting = any(other.requested for other in shared.running)
+        if outcome.result is None and outlined.requested and not waiting:
+            self.places.refuse(
+                node,
+                f"the recursion of {callee.name} never returns",
+                "give it a case in which it does not call itself",
+            )
         return outlined
 
     def _round(
         self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
-        inner = self.nested(callee)
+        inner = self.evaluator.nested(callee)
         variables: list[Var] = []
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.receive(leaf, name, (("leaf", leaf.index),))
+            var, value = inner.outline.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
             return value
 
         values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
-        inner.state.env.update(zip(names, values))
+        inner.session.state.env.update(zip(names, values))
         node = callee.source.node
         result: Pattern | None = None
-        packer = Packer(inner, lambda _, n: n.known is not None, inner.refuse_result, result=True)
+        packer = Packer(
+            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True
+        )
         operands: list[Operand] = []
         try:
-            value = inner.usable(inner._body(inner.frame), node)
-            with inner.b.at(inner.origin(last_return(node))):
+            value = inner.loops.usable(inner._body(inner.places.frame), node)
+            with inner.session.b.at(inner.places.origin(last_return(node))):
                 result = packer.pack(value)
                 leaves = [packer.leaves[leaf.index] for leaf in leaves_of(result)]
-                operands = [inner.read(v) if isinstance(v, Ref) else v.operand for v in leaves]
+                operands = [
+                    inner.arrays.read(v) if isinstance(v, Ref) else v.operand for v in leaves
+                ]
         except Ended:
             result = None
         except NeedUnroll as error:
             raise error.refusal from None
         # The order of the parameters is that of the round before, as far as it goes.
-        before = [r for r in outlined.outcome.reached if r in inner.reached]
-        reached = tuple(dict.fromkeys([*before, *inner.reached]))
-        variables += [v for r in reached for v in inner.reached[r]]
+        before = [r for r in outlined.outcome.reached if r in inner.objects.reached]
+        reached = tuple(dict.fromkeys([*before, *inner.objects.reached]))
+        variables += [v for r in reached for v in inner.objects.reached[r]]
         shared: frozenset[tuple[int, int]] = frozenset()
         if result is not None:
             positions = {v.name: i for i, v in enumerate(variables)}
             terms = _positions(variables)
             types = {
                 leaf.index: _resized(
-                    operand.type, lambda dim: _in_terms(inner.b.facts.canonical(dim), terms)
+                    operand.type, lambda dim: _in_terms(inner.session.b.facts.canonical(dim), terms)
                 )
                 for leaf, operand in zip(leaves_of(result), operands)
             }
             result = retyped(result, lambda index: types[index])
-            shared = inner.sharing(leaves_of(result), packer, positions)
-        outlined.looked_up = inner.looked_up
-        notes = {"callee": True, "facts": inner.b.facts}
+            shared = inner.outline.sharing(leaves_of(result), packer, positions)
+        outlined.looked_up = inner.objects.looked_up
+        notes = {"callee": True, "facts": inner.session.b.facts}
         function = Function(
-            outlined.name, variables, inner.b.block, operands, [], callee.source, notes
+            outlined.name, variables, inner.session.b.block, operands, [], callee.source, notes
         )
         return function, Outcome(result, reached, shared)
 
@@ -451,7 +284,7 @@ class Outlines(Mixin):
         else:
             type_ = resolve_dims(type_, name)
         var = Var(name, type_, name)
-        self.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
+        self.session.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
         if isinstance(type_, Scalar):
             return var, Num(var)
         if isinstance(type_, Record):
@@ -460,13 +293,15 @@ class Outlines(Mixin):
         self.state.adopt(cell, var)
         cell.tensor = leaf.tensor
         if leaf.variable is not None:
-            self.variables[cell] = leaf.variable.value
+            self.evaluator.tape.variables[cell] = leaf.variable.value
         return var, Ref(cell)
 
     def refuse_result(self, why: str) -> Any:
-        name = getattr(self.frame.node, "name", "a function")
+        name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
-        return self.refuse(last_return(self.frame.node), text, "return numbers or arrays")
+        return self.places.refuse(
+            last_return(self.places.frame.node), text, "return numbers or arrays"
+        )
 
     def sharing(
         self, leaves: Iterable[Leaf], packer: Packer, positions: dict[str, int]
@@ -498,17 +333,19 @@ class Outlines(Mixin):
     def captured(self, holder: Any, name: str) -> Value:
         """A name of a frame of the caller, or of its callers: passed in."""
         key: Any = ("captured", holder, name)
-        if key not in self.lifted:
+        if key not in self.evaluator.objects.lifted:
             pattern, _ = _packed(holder, name)
-            variables = self.reached[Captured(holder, name, pattern)] = []
+            variables = self.evaluator.objects.reached[Captured(holder, name, pattern)] = []
 
             def leaf(leaf: Leaf, name: str) -> Value:
                 var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
                 return value
 
-            self.lifted[key] = unpack(pattern, self, leaf, name, (("captured", name),))
-        return self.lifted[key]
+            self.evaluator.objects.lifted[key] = unpack(
+                pattern, self.evaluator, leaf, name, (("captured", name),)
+            )
+        return self.evaluator.objects.lifted[key]
 
     # ---- the module
 

@@ -2,7 +2,7 @@
 
 A *pattern* can be compared and hashed: two values with equal patterns can be passed to, or
 returned by, the same specialised function.  `Packer` takes a value apart into its pattern and
-its leaves; `unpack` makes a value of the same structure, perhaps in another specialiser.
+its leaves; `unpack` makes a value of the same structure, perhaps in another evaluator.
 """
 
 from __future__ import annotations
@@ -173,9 +173,9 @@ class Packer:
             self.leaves.append(value)
         if isinstance(value, Num) and self.known(index, value):
             return _known(value)
-        type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        type_ = self.owner.joins.ref_type(value) if isinstance(value, Ref) else value.operand.type
         cell = value.cell if isinstance(value, Ref) and not value.path else None
-        variable = None if self.result else self.owner.variables.get(cell)
+        variable = None if self.result else self.owner.tape.variables.get(cell)
         same = None if variable is None else Same(variable)
         tensor = value.cell.tensor if isinstance(value, Ref) else False
         return Leaf(index, open_type(type_), same, tensor)
@@ -184,7 +184,7 @@ class Packer:
         if value.cell in self.numbers:
             return Again(self.numbers[value.cell])
         number = self.numbers[value.cell] = len(self.numbers)
-        content = self.owner.state.heap[value.cell]
+        content = self.owner.session.state.heap[value.cell]
         if self.result and value.cell.path:
             return self.refuse("a container that was passed in")
         if isinstance(content, Growing):
@@ -213,7 +213,7 @@ def unpack(
     path: Path = (),
     names: tuple[str, ...] = (),
 ) -> Value:
-    """The value of a pattern in the specialiser `owner`; `leaf(leaf, name)` gives its numbers
+    """The value of a pattern in the evaluator `owner`; `leaf(leaf, name)` gives its numbers
     and arrays.  `names` are those of the outermost parts, if they have any.  `path` marks
     containers that belong to somebody else, and exist on every path of the program."""
     made: dict[int, Value] = {}
@@ -240,9 +240,9 @@ def unpack(
         cell = Cell(name, path=path)
         content = Items(values) if keys is None else Fields(keys, values)
         if path:
-            owner.state.adopt(cell, content)
+            owner.session.state.adopt(cell, content)
         else:
-            owner.state.heap[cell] = content
+            owner.session.state.heap[cell] = content
         made[part.number] = InstanceVal(cell, user_class) if cls is InstanceVal else cls(cell)
         return made[part.number]
 

@@ -10,23 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.builder import Builder
 from ..ir.nodes import Raise
+from ..ir.record import field, record
 from ..syntax import core
 from ..syntax.names import with_context
 from ..syntax.traverse import walk
-from .values import Maybe, Mixin, Num, Ref, State, Value
+from .expressions import Expressions
+from .joins import Joins
+from .places import Places
+from .session import Part
+from .values import Maybe, Num, Ref, Value, constant
 
 LONGEST = 512  # iterations that are written out one by one
 SHORT = 2  # those of a loop that would do with a first one
 
 
-class Peel(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Peel(Part):
+    """Loops whose first iteration is on its own."""
 
-    b: Builder
-    state: State
-    peeled: list[Any]  # the loops whose rest is being translated
+    places: Places
+    joins: Joins
+    expressions: Expressions
+    # the loops whose rest is being translated
+    peeled: list[Any] = field(default_factory=list, init=False)
 
     def ask_to_peel(self, conflicts: dict[Any, Any], node: Any) -> None:
         """A loop after which a name in conflict is read is worth a first iteration."""
@@ -36,7 +43,7 @@ class Peel(Mixin):
             place = self.read_after(key[1], node) if key[0] == "env" and len(key) == 2 else None
             if place is not None:
                 advice = "use one name for one kind of thing"
-                self.need_unroll(place, conflict.why, advice, peel=True)
+                self.places.need_unroll(place, conflict.why, advice, peel=True)
 
     def first_and_rest(
         self,
@@ -71,17 +78,21 @@ class Peel(Mixin):
 
         if cond.known is not None:
             return run() if cond.known[0] else False
-        return self.if_(cond, run, none)
+        return self.joins.if_(cond, run, none)
 
     def unless(self, until: str | None, rest: Callable[[], bool], node: Any) -> bool:
         """What is left of a loop after an iteration that may have ended it."""
         over = self.is_over(until, node)
         if over.known is not None:
             return False if over.known[0] else rest()
-        return self.if_(self.not_(over, node), rest, lambda: False)
+        return self.joins.if_(self.expressions.not_(over, node), rest, lambda: False)
 
     def is_over(self, until: str | None, node: Any) -> Num:
-        return self.constant(False) if until is None else self.usable(self.state.env[until], node)
+        return (
+            constant(False)
+            if until is None
+            else self.evaluator.loops.usable(self.state.env[until], node)
+        )
 
     def _changed_kind(self, after: dict[str, Any], node: Any) -> str | None:
         """A name that the loop makes something else, and that is read after it."""
@@ -95,13 +106,15 @@ class Peel(Mixin):
     def _kind(self, value: Value) -> Any:
         if isinstance(value, Maybe):
             value = value.value
-        return ("array", self.ref_type(value).ndim) if isinstance(value, Ref) else type(value)
+        return ("array", self.joins.ref_type(value).ndim) if isinstance(value, Ref) else type(value)
 
     def read_after(self, name: str, node: core.Node) -> core.Name | None:
         """Where a name is read after a loop, unless it is bound anew before that."""
         uses: list[tuple[int, bool, core.Name]] = []
-        updated = {id(n.target) for n in walk(self.frame.node) if isinstance(n, core.Augment)}
-        for n, stored in with_context(self.frame.node):
+        updated = {
+            id(n.target) for n in walk(self.places.frame.node) if isinstance(n, core.Augment)
+        }
+        for n, stored in with_context(self.places.frame.node):
             if isinstance(n, core.Name) and n.id == name and n.line > node.end_line:
                 uses.append((n.line, stored and id(n) not in updated, n))
         if not uses:

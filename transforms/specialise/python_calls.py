@@ -8,12 +8,29 @@ from typing import Any
 import numpy as np
 
 from ..frontend.kernel_interface import ObjectGuard
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
 from ..ir.nodes import Print
+from ..ir.record import record
 from ..rules.library.python_standard import largest, smallest
 from ..rules.promotion import is_inexact, is_weak
 from ..syntax import core
-from .objects import path_of_class
+from .arrays import Arrays
+from .attributes import Attributes
+from .calls import Calls
+from .comparisons import Comparisons
+from .effects import Effects
+from .expressions import Expressions
+from .indexing import Indexing
+from .iterators import Iterators
+from .joins import Joins
+from .list_parts import ListParts
+from .loops import Loops
+from .numpy_calls import NumpyCalls
+from .objects import Objects, path_of_class
+from .operators import Operators
+from .places import Places
+from .session import Part
+from .statements import Statements
 from .values import (
     UNDEFINED,
     Bound,
@@ -26,7 +43,6 @@ from .values import (
     IterVal,
     ListVal,
     MapVal,
-    Mixin,
     Num,
     Obj,
     Partial,
@@ -35,33 +51,49 @@ from .values import (
     Ref,
     SliceVal,
     SnapshotVal,
-    State,
     Super,
     TupleVal,
     Value,
     ViewVal,
     ZipVal,
+    constant,
+    kind_text,
 )
 
 
-class PythonCalls(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class PythonCalls(Part):
+    """Builtin functions."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    objects: Objects
+    operators: Operators
+    indexing: Indexing
+    iterators: Iterators
+    effects: Effects
+    numpy_calls: NumpyCalls
+    calls: Calls
+    comparisons: Comparisons
+    attributes: Attributes
+    statements: Statements
+    loops: Loops
+    list_parts: ListParts
 
     def call_range(self, args: Any, kwargs: Any, node: Any) -> Any:
         numbers = [self.integer(a, node) for a in args]
-        zero, one = self.constant(0), self.constant(1)
+        zero, one = constant(0), constant(1)
         if len(numbers) == 1:
             numbers = [zero, numbers[0], one]
         elif len(numbers) == 2:
             numbers = [*numbers, one]
         if len(numbers) != 3:
-            raise self.located(TypeError("range expected 1 to 3 arguments"), node)
+            raise self.places.located(TypeError("range expected 1 to 3 arguments"), node)
         step = numbers[2]
         if step.known is not None and step.known[0] == 0:
-            raise self.located(ValueError("range() arg 3 must not be zero"), node)
+            raise self.places.located(ValueError("range() arg 3 must not be zero"), node)
         if step.known is None:
             self.b.check(
                 Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero"
@@ -69,11 +101,11 @@ class PythonCalls(Mixin):
         return RangeVal(numbers[0], numbers[1], numbers[2])
 
     def integer(self, value: Value, node: Any) -> Num:
-        if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
-            value = self.index_value(value, (), node)
+        if isinstance(value, Ref) and self.joins.ref_type(value).ndim == 0:
+            value = self.indexing.index_value(value, (), node)
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
-            self.refuse_joined_float(value, node)
-            raise self.located(
+            self.indexing.refuse_joined_float(value, node)
+            raise self.places.located(
                 TypeError(
                     "'float' object cannot be interpreted as an integer"
                     if isinstance(value, Num)
@@ -83,7 +115,7 @@ class PythonCalls(Mixin):
             )
         if value.operand.type.dtype == "bool" and not is_weak(value.operand.type):
             text = "'numpy.bool' object cannot be interpreted as an integer"
-            raise self.located(TypeError(text), node)
+            raise self.places.located(TypeError(text), node)
         if value.operand.type.dtype != "int64":
             cast = Sym(self.b, value.operand).astype("int64").operand
             return Num(cast, value.known)
@@ -94,12 +126,12 @@ class PythonCalls(Mixin):
         first argument."""
         if len(args) == 2 and isinstance(args[0], Obj):
             return Super(args[1], args[0].value)
-        function, params = self.frame.function, self.frame.node.params
+        function, params = self.places.frame.function, self.places.frame.node.params
         named = [*params.positional_only, *params.plain]
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         if args or not named or "__class__" not in cells:
-            raise self.located(RuntimeError("super(): no arguments"), node)
-        return Super(self.lookup(named[0].name, node), cells["__class__"].cell_contents)
+            raise self.places.located(RuntimeError("super(): no arguments"), node)
+        return Super(self.objects.lookup(named[0].name, node), cells["__class__"].cell_contents)
 
     def call_replace(self, args: Any, kwargs: Any, node: Any) -> Value:
         """`dataclasses.replace`."""
@@ -110,37 +142,37 @@ class PythonCalls(Mixin):
         unknown = next((k for k in kwargs if k not in content.keys), None)
         if unknown is not None:
             text = f"{old.cls.__name__}.__init__() got an unexpected keyword argument {unknown!r}"
-            raise self.located(TypeError(text), node)
+            raise self.places.located(TypeError(text), node)
         values = (kwargs.get(k, v) for k, v in zip(content.keys, content.values))
-        return self.new_instance(old.cls, content.keys, tuple(values))
+        return self.arrays.new_instance(old.cls, content.keys, tuple(values))
 
     def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
         if isinstance(value, Ref):
-            array = self.sym(value)
+            array = self.arrays.sym(value)
             if array.ndim == 0:
-                raise self.located(TypeError("len() of unsized object"), node)
-            return self.size(array, 0)
+                raise self.places.located(TypeError("len() of unsized object"), node)
+            return self.attributes.size(array, 0)
         if isinstance(value, Rec):
-            return self.wrap(self.b.emit("shape", value.operand, axis=0))
+            return self.arrays.wrap(self.b.emit("shape", value.operand, axis=0))
         if isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing):
-            return self.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
+            return self.arrays.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
         if isinstance(value, RangeVal):
-            return self.range_count(value)
-        special = self.call_special(value, "__len__", (), node)
+            return self.loops.range_count(value)
+        special = self.operators.call_special(value, "__len__", (), node)
         if special is not None:
             return special
         if isinstance(value, IterVal):
             text = f"object of type {value.cls.__name__!r} has no len()"
-            raise self.located(TypeError(text), node)
+            raise self.places.located(TypeError(text), node)
         if isinstance(value, (ListVal, DictVal)):
-            self.usable(self.state.heap[value.cell], node)
-        items = self.static_items(value)
+            self.loops.usable(self.state.heap[value.cell], node)
+        items = self.expressions.static_items(value)
         if items is None and isinstance(value, (ListVal, DictVal)):
-            self.refuse(node, f"the length of {self.kind_of(value)} that differs between paths")
+            self.places.refuse(node, f"the length of {kind_text(value)} that differs between paths")
         if items is None:
-            raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
-        return self.constant(len(items))
+            raise self.places.located(TypeError(f"{kind_text(value)} has no len()"), node)
+        return constant(len(items))
 
     def call_slice(self, args: Any, kwargs: Any, node: Any) -> Value:
         parts = [None if isinstance(a, Obj) and a.value is None else a for a in args]
@@ -148,34 +180,34 @@ class PythonCalls(Mixin):
         return SliceVal(*parts)
 
     def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
-        start = kwargs.get("start") or (args[1] if len(args) > 1 else self.constant(0))
+        start = kwargs.get("start") or (args[1] if len(args) > 1 else constant(0))
         if not isinstance(start, Num) or start.operand.type.dtype not in ("int64", "bool"):
-            text = f"{self.kind_of(start)} cannot be interpreted as an integer"
-            raise self.located(TypeError(text), node)
-        return self.iterator(EnumerateVal(args[0], start), enumerate)
+            text = f"{kind_text(start)} cannot be interpreted as an integer"
+            raise self.places.located(TypeError(text), node)
+        return self.iterators.iterator(EnumerateVal(args[0], start), enumerate)
 
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
         if kwargs.keys() - {"strict"}:
-            self.refuse(node, "this keyword of zip is not supported")
-        if "strict" in kwargs and self.static(kwargs["strict"], node, "strict"):
-            args = tuple(self.whole(a, node) for a in args)
+            self.places.refuse(node, "this keyword of zip is not supported")
+        if "strict" in kwargs and self.expressions.static(kwargs["strict"], node, "strict"):
+            args = tuple(self.iterators.whole(a, node) for a in args)
             sizes = [self.call_len((a,), {}, node) for a in args]
             for size in sizes[1:]:
                 text = "zip() arguments have different lengths"
-                same = self.compare("==", sizes[0], size, node)
+                same = self.comparisons.compare("==", sizes[0], size, node)
                 self.b.check(Sym(self.b, same.operand), "ValueError", text)
-        return self.iterator(ZipVal(tuple(args)), zip)
+        return self.iterators.iterator(ZipVal(tuple(args)), zip)
 
     def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
         """By what is known while compiling, as names are; numbers are sorted at run time."""
-        items = self.static_items(args[0])
+        items = self.expressions.static_items(args[0])
         if items is None:
             return NotImplemented
         by = kwargs.get("key")
         if by is None or (isinstance(by, Obj) and by.value is None):
             keys = items
         elif isinstance(by, Closure):
-            keys = [self.call(by, (item,), {}, node) for item in items]
+            keys = [self.calls.call(by, (item,), {}, node) for item in items]
         else:
             return NotImplemented
         known = [_known_prefix(key) for key in keys]
@@ -183,51 +215,53 @@ class PythonCalls(Mixin):
         places = [prefix for prefix, _ in known]
         if () in places or not (whole or len(set(places)) == len(places)):
             return NotImplemented
-        backward = "reverse" in kwargs and self.static(kwargs["reverse"], node, "reverse")
-        with self.python_errors(node):
+        backward = "reverse" in kwargs and self.expressions.static(
+            kwargs["reverse"], node, "reverse"
+        )
+        with self.places.python_errors(node):
             order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
-        return self.new_list(tuple(items[i] for i in order))
+        return self.arrays.new_list(tuple(items[i] for i in order))
 
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
         if isinstance(value, IterVal):
             name = value.cls.__name__
-            raise self.located(TypeError(f"{name!r} object is not reversible"), node)
+            raise self.places.located(TypeError(f"{name!r} object is not reversible"), node)
         backward = self._backward(value, node)
         cell = getattr(value, "cell", None)
         if cell is not None and not isinstance(value, Ref):
             backward = SnapshotVal(backward, cell, self.state.heap[cell])
-        return self.iterator(backward, reversed)
+        return self.iterators.iterator(backward, reversed)
 
     def _backward(self, value: Value, node: Any) -> Value:
         """The elements of a sequence from the last to the first."""
         if isinstance(value, RangeVal):
             return dataclasses.replace(value, reverse=not value.reverse)
-        items = self.static_items(value)
+        items = self.expressions.static_items(value)
         if items is not None:
             return TupleVal(tuple(items[::-1]))
         if isinstance(value, Ref):
             none = None
-            flipped = (("slice", none, none, self.constant(-1).operand),)
-            flipped += (("all",),) * (self.ref_type(value).ndim - 1)
-            return self.index_value(value, flipped, node)
+            flipped = (("slice", none, none, constant(-1).operand),)
+            flipped += (("all",),) * (self.joins.ref_type(value).ndim - 1)
+            return self.indexing.index_value(value, flipped, node)
         content = self.state.heap[value.cell] if isinstance(value, ListVal) else None
         if isinstance(content, Growing):
-            return self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
-        return self.refuse(node, f"reversed of {self.kind_of(value)} is not supported")
+            return self.list_parts.list_part(content, SliceVal(None, None, constant(-1)), node)
+        return self.places.refuse(node, f"reversed of {kind_text(value)} is not supported")
 
     def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, classes = args
-        wanted = self.static(classes, node, "the class")
+        wanted = self.expressions.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        with self.python_errors(node):
-            return self.constant(any(issubclass(self.class_of(value), c) for c in wanted))
+        with self.places.python_errors(node):
+            return constant(any(issubclass(self.class_of(value), c) for c in wanted))
 
     def call_issubclass(self, args: Any, kwargs: Any, node: Any) -> Value:
-        cls, classes = self.static(args[0], node, "the class"), args[1]
-        wanted = self.static(classes, node, "the class")
-        with self.python_errors(node):
-            return self.constant(issubclass(cls, wanted))
+        cls, classes = self.expressions.static(args[0], node, "the class"), args[1]
+        wanted = self.expressions.static(classes, node, "the class")
+        with self.places.python_errors(node):
+            return constant(issubclass(cls, wanted))
 
     def class_of(self, value: Value) -> type:
         if isinstance(value, Ref):
@@ -249,70 +283,72 @@ class PythonCalls(Mixin):
         return plain.get(type(value)) or type(getattr(value, "value", None))
 
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.class_value(self.class_of(args[0]), path_of_class(args[0]))
+        return self.objects.class_value(self.class_of(args[0]), path_of_class(args[0]))
 
     def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.constant(dataclasses.is_dataclass(self.class_of(args[0])))
+        return constant(dataclasses.is_dataclass(self.class_of(args[0])))
 
     def call_fields(self, args: Any, kwargs: Any, node: Any) -> Value:
         return TupleVal(tuple(Obj(f) for f in dataclasses.fields(self.class_of(args[0]))))
 
     def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
-        return self.constant(
+        return constant(
             isinstance(value, (Closure, Bound, Partial))
             or (isinstance(value, Obj) and callable(value.value))
             or (isinstance(value, InstanceVal) and hasattr(value.cls, "__call__"))  # noqa: B004
         )
 
     def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
-        owner, name = args[0], self.static(args[1], node, "the attribute's name")
+        owner, name = args[0], self.expressions.static(args[1], node, "the attribute's name")
         if isinstance(owner, InstanceVal):
             keys = self.state.heap[owner.cell].keys
-            return self.constant(name in keys or hasattr(owner.cls, name))
+            return constant(name in keys or hasattr(owner.cls, name))
         if isinstance(owner, Obj):
-            written = self.written_attribute(owner, name)
+            written = self.effects.written_attribute(owner, name)
             if written is not None:
-                return self.constant(written is not UNDEFINED)
+                return constant(written is not UNDEFINED)
             has = hasattr(owner.value, name)
             if owner.path:
-                self.object_guards.append(ObjectGuard(owner.path, "attribute", (name, has)))
-            return self.constant(has)
-        return self.constant(hasattr(self.class_of(owner), name))
+                self.shared.object_guards.append(ObjectGuard(owner.path, "attribute", (name, has)))
+            return constant(has)
+        return constant(hasattr(self.class_of(owner), name))
 
     def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
-        name = self.static(args[1], node, "the attribute's name")
+        name = self.expressions.static(args[1], node, "the attribute's name")
         if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
             return args[2]
-        return self.attribute(args[0], name, node)
+        return self.attributes.attribute(args[0], name, node)
 
     def call_tuple(self, args: Any, kwargs: Any, node: Any) -> Value:
         if not args:
             return TupleVal(())
-        items = self.static_items(args[0])
-        if items is None and isinstance(args[0], Ref) and self.ref_type(args[0]).ndim:
-            count = self.b.facts.canonical(self.ref_type(args[0]).shape[0])
+        items = self.expressions.static_items(args[0])
+        if items is None and isinstance(args[0], Ref) and self.joins.ref_type(args[0]).ndim:
+            count = self.b.facts.canonical(self.joins.ref_type(args[0]).shape[0])
             if count.is_const:
-                items = [self.row(args[0], self.constant(k), node) for k in range(count.const)]
+                items = [
+                    self.statements.row(args[0], constant(k), node) for k in range(count.const)
+                ]
         if items is None:
-            return self.refuse(
+            return self.places.refuse(
                 node, "the length of this tuple is known only at run time", "use an array or a list"
             )
         return TupleVal(tuple(items))
 
     def call_list(self, args: Any, kwargs: Any, node: Any) -> Value:
         if not args:
-            return self.new_list(())
+            return self.arrays.new_list(())
         if isinstance(args[0], ListVal):
-            return self._copy_list(self.state.heap[args[0].cell])
-        items = self.static_items(args[0])
+            return self.evaluator.methods._copy_list(self.state.heap[args[0].cell])
+        items = self.expressions.static_items(args[0])
         if isinstance(args[0], Ref) and items is None:
-            return self.rows_of(args[0], node)
+            return self.statements.rows_of(args[0], node)
         if items is None:
-            return self.refuse(
+            return self.places.refuse(
                 node, "the length of this list is known only at run time", "append in a loop"
             )
-        return self.new_list(tuple(items))
+        return self.arrays.new_list(tuple(items))
 
     def call_dict(self, args: Any, kwargs: Any, node: Any) -> Value:
         keys: dict[Any, Value] = {}
@@ -321,66 +357,72 @@ class PythonCalls(Mixin):
                 content = self.state.heap[args[0].cell]
                 keys = dict(zip(content.keys, content.values))
             else:
-                items = self.static_items(args[0])
+                items = self.expressions.static_items(args[0])
                 if items is None:
-                    return self.refuse(node, "a dict needs keys that are known while compiling")
+                    return self.places.refuse(
+                        node, "a dict needs keys that are known while compiling"
+                    )
                 for item in items:
-                    pair = self.static_items(item)
+                    pair = self.expressions.static_items(item)
                     if pair is None or len(pair) != 2:
-                        self.refuse(node, "a dict is made of pairs of a key and a value")
-                    keys[self.dict_key(pair[0], node)] = pair[1]
+                        self.places.refuse(node, "a dict is made of pairs of a key and a value")
+                    keys[self.expressions.dict_key(pair[0], node)] = pair[1]
         keys.update(kwargs)
-        return self.new_dict(tuple(keys), tuple(keys.values()))
+        return self.arrays.new_dict(tuple(keys), tuple(keys.values()))
 
     def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
         function, *inners = args
-        return self.iterator(MapVal(function, tuple(inners)), map)
+        return self.iterators.iterator(MapVal(function, tuple(inners)), map)
 
     def call_filter(self, args: Any, kwargs: Any, node: Any) -> Value:
         function, inner = args
-        return self.iterator(MapVal(function, (inner,), keeps=True), filter)
+        return self.iterators.iterator(MapVal(function, (inner,), keeps=True), filter)
 
     def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, *rest = args
         start = rest[0] if rest else kwargs.get("start")
         if isinstance(value, (Ref, Num)):
             return NotImplemented
-        items = self.static_items(value)
+        items = self.expressions.static_items(value)
         if items is None and isinstance(value, ListVal):
-            stacked = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
-            return self.call_surface("builtins.sum", (stacked, *rest), kwargs, node)
+            stacked = self.arrays.wrap(
+                self.b.emit("list_stack", self.state.heap[value.cell].operand)
+            )
+            return self.calls.call_surface("builtins.sum", (stacked, *rest), kwargs, node)
         if items is None:
             return NotImplemented
-        total_value = start if start is not None else self.constant(0)
+        total_value = start if start is not None else constant(0)
         for item in items:
-            total_value = self.binary("add", total_value, item, node)
+            total_value = self.expressions.binary("add", total_value, item, node)
         return total_value
 
     def call_any(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self._fold_bools(args[0], self.lazy_or, False, node)
+        return self._fold_bools(args[0], self.expressions.lazy_or, False, node)
 
     def call_all(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self._fold_bools(args[0], self.lazy_and, True, node)
+        return self._fold_bools(args[0], self.expressions.lazy_and, True, node)
 
     def _fold_bools(self, value: Value, combine: Any, empty: bool, node: Any) -> Value:
-        found = self.searched(value, not empty, node)
+        found = self.iterators.searched(value, not empty, node)
         if found is not None:
-            return self.not_(found, node) if empty else found
+            return self.expressions.not_(found, node) if empty else found
         left = Conflict("how much of this iterator is left depends on the run")
-        iterator, value = value, self.whole(value, node)
+        iterator, value = value, self.iterators.whole(value, node)
         if isinstance(iterator, IterVal):
             self.state.heap[iterator.cell] = left
-        if isinstance(value, ListVal) and self.static_items(value) is None:
-            value = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
+        if isinstance(value, ListVal) and self.expressions.static_items(value) is None:
+            value = self.arrays.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
         if isinstance(value, Ref):
-            return self.call_surface("numpy.all" if empty else "numpy.any", (value,), {}, node)
-        items = self.static_items(value)
+            return self.calls.call_surface(
+                "numpy.all" if empty else "numpy.any", (value,), {}, node
+            )
+        items = self.expressions.static_items(value)
         if items is None:
-            return self.refuse(node, "this needs a sequence")
-        total: Value = self.constant(empty)
+            return self.places.refuse(node, "this needs a sequence")
+        total: Value = constant(empty)
         for item in items:
             total = combine(total, lambda item=item: item, node)
-        return self.truth(total, node)
+        return self.expressions.truth(total, node)
 
     def call_max(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._extreme("max", args, kwargs, node)
@@ -392,26 +434,26 @@ class PythonCalls(Mixin):
         if kwargs:
             program = largest if name == "max" else smallest
             values = args[0] if len(args) == 1 else TupleVal(tuple(args))
-            return self.call_library(program, max, (values,), kwargs, node)
+            return self.numpy_calls.call_library(program, max, (values,), kwargs, node)
         if len(args) == 1 and not isinstance(args[0], Ref):
-            items = self.static_items(args[0])
+            items = self.expressions.static_items(args[0])
             if items is None and isinstance(args[0], ListVal):
-                stacked = self.wrap(
+                stacked = self.arrays.wrap(
                     self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
                 )
-                return self.call_surface(f"numpy.{name}", (stacked,), {}, node)
+                return self.calls.call_surface(f"numpy.{name}", (stacked,), {}, node)
             if items is None:
                 return NotImplemented
             args = tuple(items)
             if not args:
-                raise self.located(ValueError(f"{name}() arg is an empty sequence"), node)
+                raise self.places.located(ValueError(f"{name}() arg is an empty sequence"), node)
         if all(isinstance(a, Num) and a.known is not None for a in args):
             pick = max if name == "max" else min
-            with self.python_errors(node):
+            with self.places.python_errors(node):
                 return pick(args, key=lambda a: a.known[0])
         if len(args) == 1:
             return args[0] if isinstance(args[0], Num) else NotImplemented
-        return self.call_surface(f"builtins.{name}", args, {}, node)
+        return self.calls.call_surface(f"builtins.{name}", args, {}, node)
 
     def call_int(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._converted(int, args, node)
@@ -427,11 +469,15 @@ class PythonCalls(Mixin):
             known = args[0].known[0]
         else:
             return NotImplemented
-        with self.python_errors(node):
-            return self.constant(kind(known))
+        with self.places.python_errors(node):
+            return constant(kind(known))
 
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.python_bool(self.truth(args[0], node)) if args else self.constant(False)
+        return (
+            self.expressions.python_bool(self.expressions.truth(args[0], node))
+            if args
+            else constant(False)
+        )
 
     def call_print(self, node: core.Call) -> Value:
         if self.shared.replayed:
@@ -440,9 +486,9 @@ class PythonCalls(Mixin):
         options = {}
         for keyword in node.keywords:
             if keyword.name not in ("sep", "end"):
-                self.refuse(keyword.value, f"print({keyword.name}=…) is not supported")
-            options[keyword.name] = self.static(
-                self.eval(keyword.value), keyword.value, "this text"
+                self.places.refuse(keyword.value, f"print({keyword.name}=…) is not supported")
+            options[keyword.name] = self.expressions.static(
+                self.expressions.eval(keyword.value), keyword.value, "this text"
             )
         self.b.block.append(
             Print(parts, options.get("sep", " "), options.get("end", "\n"), self.b.origin)
@@ -452,13 +498,13 @@ class PythonCalls(Mixin):
     def print_part(self, node: core.Expr) -> Any:
         if isinstance(node, core.Format):
             return tuple(self.message_parts(node))
-        value = self.eval(node)
+        value = self.expressions.eval(node)
         if isinstance(value, (Num, Ref)):
-            return self.sym(value).operand
+            return self.arrays.sym(value).operand
         if isinstance(value, Obj):
             return str(value.value)
-        return self.refuse(
-            node, f"printing {self.kind_of(value)} is not supported", "print its parts"
+        return self.places.refuse(
+            node, f"printing {kind_text(value)} is not supported", "print its parts"
         )
 
     def message_parts(self, node: core.Format) -> list[Any]:
@@ -468,14 +514,14 @@ class PythonCalls(Mixin):
             if isinstance(part, str):
                 parts.append(part)
                 continue
-            value = self.eval(part.value)
-            spec = self._text(part.spec) if part.spec else ""
+            value = self.expressions.eval(part.value)
+            spec = self.expressions._text(part.spec) if part.spec else ""
             if isinstance(value, Num) and value.known is None:
                 self._refuse_conversion(part, value, spec)
                 parts.append((value.operand, spec) if spec else value.operand)
             elif isinstance(value, Ref):
                 self._refuse_conversion(part, value, spec)
-                parts.append(self.sym(value).operand)
+                parts.append(self.arrays.sym(value).operand)
             elif isinstance(value, TupleVal) and any(
                 isinstance(v, Num) and v.known is None for v in value.values
             ):
@@ -485,7 +531,7 @@ class PythonCalls(Mixin):
                     parts.append(self._shown_in_tuple(v, part))
                 parts.append(",)" if len(value.values) == 1 else ")")
             else:
-                parts.append(self.field_text(part, value))
+                parts.append(self.expressions.field_text(part, value))
         return parts
 
     def _refuse_conversion(self, part: core.Field, value: Num | Ref, spec: str) -> None:
@@ -494,18 +540,18 @@ class PythonCalls(Mixin):
         plain = isinstance(value, Num) and is_weak(value.operand.type)
         if part.conversion and (spec or not (plain or part.conversion == "s")):
             sign = f"!{part.conversion}"
-            self.refuse(
-                part, f"{sign} of {self.kind_of(value)} is not supported here", "leave it out"
+            self.places.refuse(
+                part, f"{sign} of {kind_text(value)} is not supported here", "leave it out"
             )
 
     def _shown_in_tuple(self, value: Value, part: core.Field) -> Any:
         if isinstance(value, Num) and value.known is None:
             if not is_weak(value.operand.type):
-                self.refuse(
+                self.places.refuse(
                     part, "a tuple of NumPy's numbers cannot be formatted here", "name them"
                 )
             return value.operand
-        return repr(self.static(value, part, "a formatted value"))
+        return repr(self.expressions.static(value, part, "a formatted value"))
 
 
 def _known_prefix(key: Value) -> tuple[tuple[Any, ...], bool]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Sym
+from ..ir.record import record
 from ..rules import SURFACES
 from ..rules.numpy.random import permutation_indices
-from .values import Mixin, Obj, Ref, RngVal, Value
+from .arrays import Arrays
+from .calls import Calls
+from .places import Places
+from .session import Part
+from .values import Obj, Ref, RngVal, Value
 
 _ADVICE = {
     "spawn": "make the generators outside and pass them in",
@@ -18,10 +23,13 @@ _ADVICE = {
 }
 
 
-class RandomCalls(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class RandomCalls(Part):
+    """Random numbers."""
 
-    b: Builder
+    places: Places
+    arrays: Arrays
+    calls: Calls
 
     def call_generator(self, owner: RngVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         if name == "shuffle":
@@ -29,20 +37,20 @@ class RandomCalls(Mixin):
         path = f"numpy.random.Generator.{name}"
         if path not in SURFACES:
             advice = _ADVICE.get(name, "see docs/language.md for the methods that are")
-            return self.refuse(node, f"{path} is not supported", advice)
-        return self.call_surface(path, (owner, *args), kwargs, node)
+            return self.places.refuse(node, f"{path} is not supported", advice)
+        return self.calls.call_surface(path, (owner, *args), kwargs, node)
 
     def shuffle(self, owner: RngVal | None, args: Any, kwargs: Any, node: Any) -> Value:
         """The array takes on its own elements in another order."""
         if len(args) != 1 or kwargs or not isinstance(args[0], Ref):
-            self.refuse(
+            self.places.refuse(
                 node, "shuffle takes one array here", "use rng.permutation, which makes a new one"
             )
         ref = args[0]
         rng = None if owner is None else Sym(self.b, owner.operand)
-        with self.guarding(node):
-            x = self.sym(ref)
+        with self.calls.guarding(node):
+            x = self.arrays.sym(ref)
             order = permutation_indices(self.b, rng, x.shape[0])
             items = (("array", 1), *(("all",) for _ in range(x.ndim - 1)))
-            self.write(ref, (), self.b.emit("index", x, order, items=items), node)
+            self.arrays.write(ref, (), self.b.emit("index", x, order, items=items), node)
         return Obj(None)

@@ -13,9 +13,20 @@ import numpy as np
 from ..frontend.check_subset import HIDDEN
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
+from ..ir.record import field, record
 from ..syntax import core
-from .expressions import BINARY, is_count
-from .iterators import LengthChanges
+from .arrays import Arrays
+from .attributes import Attributes
+from .calls import Calls
+from .effects import Effects
+from .expressions import BINARY, Expressions, is_count
+from .indexing import Indexing
+from .instances import Instances
+from .iterators import Iterators, LengthChanges
+from .joins import Joins
+from .operators import Operators
+from .places import Places
+from .session import Part
 from .values import (
     Cell,
     Closure,
@@ -27,16 +38,16 @@ from .values import (
     InstanceVal,
     Items,
     ListVal,
-    Mixin,
     Num,
     Obj,
     Partial,
     Rec,
     Ref,
     SliceVal,
-    State,
     TupleVal,
     Value,
+    constant,
+    kind_text,
 )
 
 # Passes recurse along the nesting of a program; Python limits how deep, the caller included.
@@ -46,38 +57,52 @@ TOO_DEEP = (
 )
 
 
-class Statements(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Statements(Part):
+    """Statements and assignment."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    expressions: Expressions
+    operators: Operators
+    indexing: Indexing
+    iterators: Iterators
+    effects: Effects
+    instances: Instances
+    calls: Calls
+    attributes: Attributes
+    # names that are second names for arrays
+    aliases: set[str] = field(default_factory=set, init=False)
+    # whether the statement being run is the last one of a loop's body
+    closing: bool = field(default=False, init=False)
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
-        around = self.stmt, self.frame.stmt
+        around = self.places.stmt, self.places.frame.stmt
         ends = self._run_each(stmts, loop)
-        self.stmt, self.frame.stmt = around
+        self.places.stmt, self.places.frame.stmt = around
         return ends
 
     def _run_each(self, stmts: core.Block, loop: bool) -> bool:
         for stmt in stmts:
-            self.stmt = self.frame.stmt = stmt
+            self.places.stmt = self.places.frame.stmt = stmt
             self.closing = loop and stmt is stmts[-1]
-            with self.b.at(self.origin(stmt)):
-                method = getattr(self, f"run_{type(stmt).__name__}", None)
+            with self.b.at(self.places.origin(stmt)):
+                method = self.evaluator.run_methods.get(type(stmt))
                 if method is None:
-                    self.refuse(stmt, f"{type(stmt).__name__} is not supported here")
+                    self.places.refuse(stmt, f"{type(stmt).__name__} is not supported here")
                 try:
                     if method(stmt):
                         return True
                 except Ended:
                     return True
                 except Disagreement as found:
-                    self.refuse_content(found, stmt)
+                    self.expressions.refuse_content(found, stmt)
                 except RecursionError as error:
-                    raise self.refusal(stmt, *TOO_DEEP) from error
+                    raise self.places.refusal(stmt, *TOO_DEEP) from error
                 except Exception as error:
-                    if not self.raised_when_reached(error):
+                    if not self.joins.raised_when_reached(error):
                         raise
                     return True
         return False
@@ -86,22 +111,26 @@ class Statements(Mixin):
         pass
 
     def run_Global(self, node: core.Global) -> None:
-        free = self.frame.function.__code__.co_freevars
+        free = self.places.frame.function.__code__.co_freevars
         if any(name in free for name in node.names):
-            self.refuse(node, *HIDDEN)  # the name would be looked up in the closure first
+            self.places.refuse(node, *HIDDEN)  # the name would be looked up in the closure first
 
     def run_Refused(self, node: core.Refused) -> None:
-        self.refuse(node, node.message, node.advice)
+        self.places.refuse(node, node.message, node.advice)
 
     def run_Eval(self, node: core.Eval) -> None:
         if not isinstance(node.value, core.Const):
-            self.eval(node.value)
+            self.expressions.eval(node.value)
 
     def run_Return(self, node: core.Return) -> None:
-        self.frame.result = Obj(None) if node.value is None else self.eval(node.value)
+        self.places.frame.result = (
+            Obj(None) if node.value is None else self.expressions.eval(node.value)
+        )
 
     def run_Define(self, node: core.Define) -> None:
-        decorators = [(decorator, self.eval(decorator)) for decorator in node.decorators]
+        decorators = [
+            (decorator, self.expressions.eval(decorator)) for decorator in node.decorators
+        ]
         value: Value = self.closure(node.func)
         for decorator, by in reversed(decorators):
             value = self._decorated(decorator, by, value)
@@ -113,31 +142,33 @@ class Statements(Mixin):
         if isinstance(inner, Obj) and inner.value is functools.update_wrapper:
             return value  # `@functools.wraps(f)` sets what compiled code does not read
         if isinstance(inner, Obj) and hasattr(inner.value, "_s2s_transform"):
-            return self.call(by, (value,), {}, decorator)
+            return self.calls.call(by, (value,), {}, decorator)
         if isinstance(inner, Closure) or (
             isinstance(inner, Obj) and isinstance(inner.value, types.FunctionType)
         ):
-            return self.call(by, (value,), {}, decorator)
-        return self.refuse(
+            return self.calls.call(by, (value,), {}, decorator)
+        return self.places.refuse(
             decorator,
-            f"{self.kind_of(by)} as the decorator of an inner function is not supported",
+            f"{kind_text(by)} as the decorator of an inner function is not supported",
             "decorate a function at module level",
         )
 
     def closure(self, node: core.Func) -> Closure:
         p = node.params
         plain = (*p.positional_only, *p.plain)
-        defaults = tuple(self.eval(q.default) for q in plain if q.default is not None)
+        defaults = tuple(self.expressions.eval(q.default) for q in plain if q.default is not None)
         named = tuple(
-            (q.name, self.eval(q.default)) for q in p.keyword_only if q.default is not None
+            (q.name, self.expressions.eval(q.default))
+            for q in p.keyword_only
+            if q.default is not None
         )
-        return Closure(node, self.frame, defaults, named)
+        return Closure(node, self.places.frame, defaults, named)
 
     # ---- assignment
 
     def run_Assign(self, node: core.Assign) -> None:
         with self.hint(node.targets[0]):
-            value = self.eval(node.value)
+            value = self.expressions.eval(node.value)
         for target in node.targets:
             self.bind(target, value, node)
 
@@ -153,12 +184,12 @@ class Statements(Mixin):
         elif isinstance(target, core.Seq):
             self._unpack(target, value, node)
         elif isinstance(target, core.Item):
-            owner = self.eval(target.value)
-            self.store_item(owner, self.eval(target.index), value, target)
+            owner = self.expressions.eval(target.value)
+            self.store_item(owner, self.expressions.eval(target.index), value, target)
         elif isinstance(target, core.Attr):
-            self.store_attribute(self.eval(target.value), target.name, value, target)
+            self.store_attribute(self.expressions.eval(target.value), target.name, value, target)
         else:
-            self.refuse(target, "this kind of target is not supported")
+            self.places.refuse(target, "this kind of target is not supported")
 
     def named(self, name: str, value: Value) -> Value:
         """A result computed for this very statement takes the user's name."""
@@ -167,7 +198,7 @@ class Statements(Mixin):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
                 return replace(value, operand=literal.operand)
             operand = self._rename(value.operand, name)
-            if operand.user and operand.user != name and self.frame.depth == 0:
+            if operand.user and operand.user != name and self.places.frame.depth == 0:
                 # Two names, two values: what the user's text says depends on which is which.
                 operand = self.b.emit("copy", operand, hint=name, user=name).operand
             return value if operand is value.operand else replace(value, operand=operand)
@@ -196,12 +227,12 @@ class Statements(Mixin):
     def _note_alias(self, name: str, value: Var) -> None:
         """A second name for an array leaves no statement behind, so text that mentions it
         cannot be checked; at the end of a loop's body the next iteration names it anew."""
-        if value.user and value.user != name and self.frame.depth == 0 and not self.closing:
+        if value.user and value.user != name and self.places.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
     def _note_view_of_itself(self, name: str) -> None:
         """In the user's text the name means the view from here on, in the IR the array."""
-        if self.frame.depth == 0 and not self.closing:
+        if self.places.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
     def _rename(self, var: Var, name: str) -> Var:
@@ -232,8 +263,8 @@ class Statements(Mixin):
 
     def _unpack(self, target: core.Seq, value: Value, node: core.Node) -> None:
         names = target.items
-        value = self.whole(value, node)
-        items = self.static_items(value)
+        value = self.iterators.whole(value, node)
+        items = self.expressions.static_items(value)
         starred = [i for i, t in enumerate(names) if isinstance(t, core.Star)]
         if items is None:
             if isinstance(value, Ref) and starred:
@@ -243,21 +274,21 @@ class Statements(Mixin):
                 items = self._array_items(value, len(names), node)
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
-                count = self.wrap(self.b.emit("list_len", content.operand))
+                count = self.arrays.wrap(self.b.emit("list_len", content.operand))
                 self._check_unpacked(count, len(names), node)
-                items = [self.list_element(content, i) for i in range(len(names))]
+                items = [self.attributes.list_element(content, i) for i in range(len(names))]
             else:
-                self.refuse(node, f"{self.kind_of(value)} cannot be unpacked here")
+                self.places.refuse(node, f"{kind_text(value)} cannot be unpacked here")
         if starred:
             at = starred[0]
             after = len(names) - at - 1
             if len(items) < len(names) - 1:
-                raise self.located(ValueError("not enough values to unpack"), node)
-            rest = self.new_list(tuple(items[at : len(items) - after]))
+                raise self.places.located(ValueError("not enough values to unpack"), node)
+            rest = self.arrays.new_list(tuple(items[at : len(items) - after]))
             items = [*items[:at], rest, *items[len(items) - after :]]
         if len(items) != len(names):
             word = "too many" if len(items) > len(names) else "not enough"
-            raise self.located(
+            raise self.places.located(
                 ValueError(f"{word} values to unpack (expected {len(names)}, got {len(items)})"),
                 node,
             )
@@ -266,8 +297,8 @@ class Statements(Mixin):
             self.bind(inner, item, node)
 
     def _array_items(self, value: Ref, count: int, node: core.Node) -> list[Value]:
-        self._check_unpacked(self.size(self.sym(value), 0), count, node)
-        return [self.row(value, self.constant(i), node) for i in range(count)]
+        self._check_unpacked(self.attributes.size(self.arrays.sym(value), 0), count, node)
+        return [self.row(value, constant(i), node) for i in range(count)]
 
     def _check_unpacked(self, size: Num, count: int, node: core.Node) -> None:
         """Raises a ValueError unless what is unpacked has as many values as there are names."""
@@ -276,48 +307,50 @@ class Statements(Mixin):
             self.b.check(Sym(self.b, size.operand) == count, "ValueError", message)
         elif size.known[0] != count:
             text = f"cannot unpack: expected {count} values, got {size.known[0]}"
-            raise self.located(ValueError(text), node)
+            raise self.places.located(ValueError(text), node)
 
     def _parts_of(self, value: Ref, at: int, others: int, node: core.Node) -> list[Value]:
         """What `first, *rest, last = value` binds, with the star at the position `at`."""
-        size = self.size(self.sym(value), 0)
+        size = self.attributes.size(self.arrays.sym(value), 0)
         enough = self.b.sym(size.operand) >= others
         least = f"not enough values to unpack (expected at least {others}, got "
         self.b.check(enough, "ValueError", least, self.b.sym(size.operand), ")")
         after = others - at
-        until = self.constant(-after) if after else None
-        rest = self.subscript(value, SliceVal(self.constant(at), until, None), node)
+        until = constant(-after) if after else None
+        rest = self.attributes.subscript(value, SliceVal(constant(at), until, None), node)
         edges = [*range(at), *range(-after, 0)]
-        items = [self.row(value, self.constant(i), node) for i in edges]
+        items = [self.row(value, constant(i), node) for i in edges]
         return [*items[:at], self.rows_of(rest, node), *items[at:]]
 
     def rows_of(self, value: Ref, node: core.Node) -> ListVal:
         """`list(value)` of an array whose length is known at run time."""
-        rank = self.ref_type(value).ndim
+        rank = self.joins.ref_type(value).ndim
         if rank == 0:
-            raise self.located(TypeError("iteration over a 0-d array"), node)
+            raise self.places.located(TypeError("iteration over a 0-d array"), node)
         if rank > 1:
-            self.appended.add(value.cell)  # its rows are views
+            self.arrays.appended.add(value.cell)  # its rows are views
         cell = Cell()
-        self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(value)).operand)
+        self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.arrays.sym(value)).operand)
         return ListVal(cell)
 
     def row(self, value: Ref, index: Num, node: core.Node) -> Value:
-        items = (("int", index.operand),) + (("all",),) * (self.ref_type(value).ndim - 1)
-        return self.index_value(value, items, node)
+        items = (("int", index.operand),) + (("all",),) * (self.joins.ref_type(value).ndim - 1)
+        return self.indexing.index_value(value, items, node)
 
     def store_item(self, owner: Value, index: Value, value: Value, node: core.Node) -> None:
         if isinstance(owner, Ref):
-            self.assign_index(owner, self.index_items(owner, index, node), value, node)
+            self.indexing.assign_index(
+                owner, self.indexing.index_items(owner, index, node), value, node
+            )
             return
         if isinstance(owner, ListVal):
             self._store_list(owner, index, value, node)
             return
         if isinstance(owner, DictVal):
-            self.allow_effect(owner.cell, node)
-            self.refuse_shared(owner.cell, node)
+            self.effects.allow_effect(owner.cell, node)
+            self.arrays.refuse_shared(owner.cell, node)
             content = self.state.heap[owner.cell]
-            key = self.dict_key(index, node)
+            key = self.expressions.dict_key(index, node)
             if key in content.keys:
                 values = list(content.values)
                 values[content.keys.index(key)] = value
@@ -326,47 +359,51 @@ class Statements(Mixin):
                 self.state.heap[owner.cell] = Fields((*content.keys, key), (*content.values, value))
             return
         if isinstance(owner, Rec):
-            self.refuse(node, "writing to a structured array is not supported", "use plain arrays")
+            self.places.refuse(
+                node, "writing to a structured array is not supported", "use plain arrays"
+            )
         if isinstance(owner, TupleVal):
-            raise self.located(TypeError("'tuple' object does not support item assignment"), node)
-        if self.call_special(owner, "__setitem__", (index, value), node) is not None:
+            raise self.places.located(
+                TypeError("'tuple' object does not support item assignment"), node
+            )
+        if self.operators.call_special(owner, "__setitem__", (index, value), node) is not None:
             return
-        self.refuse(
-            node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead"
+        self.places.refuse(
+            node, f"writing into {kind_text(owner)} is not supported", "return the value instead"
         )
 
     def _store_list(self, owner: ListVal, index: Value, value: Value, node: core.Node) -> None:
-        self.allow_effect(owner.cell, node)
-        self.refuse_shared(owner.cell, node)
-        self.must_be_index(index, "list", node)
+        self.effects.allow_effect(owner.cell, node)
+        self.arrays.refuse_shared(owner.cell, node)
+        self.indexing.must_be_index(index, "list", node)
         content = self.state.heap[owner.cell]
         if isinstance(content, Items) and isinstance(index, Num) and index.known is not None:
             position = index.known[0]
             if not -len(content.values) <= position < len(content.values):
-                self.no_element("list assignment index out of range")
+                self.attributes.no_element("list assignment index out of range")
             values = list(content.values)
             values[position] = value
             self.state.heap[owner.cell] = Items(tuple(values))
             return
-        self.refuse_growth(owner.cell, node)
+        self.effects.refuse_growth(owner.cell, node)
         if isinstance(content, Items) and isinstance(index, Num):
-            elem = self._element_type((self.state, content), (self.state, Items((value,))))
+            elem = self.joins._element_type((self.state, content), (self.state, Items((value,))))
             if elem is None:
-                self.need_unroll(node)
-            content = self.grow(content, elem, node)
+                self.places.need_unroll(node)
+            content = self.arrays.grow(content, elem, node)
         if not isinstance(content, Growing) or not isinstance(index, Num):
-            self.refuse(node, "this assignment to a list is not supported")
+            self.places.refuse(node, "this assignment to a list is not supported")
         if not isinstance(value, (Num, Ref)):
-            self.refuse(node, "a run-time list may hold numbers or arrays only")
-        item = self.element(value)
+            self.places.refuse(node, "a run-time list may hold numbers or arrays only")
+        item = self.arrays.element(value)
         elem = content.operand.type.elem
         if item.ndim != elem.ndim:
-            self.refuse(node, "a run-time list must hold elements of one rank")
+            self.places.refuse(node, "a run-time list must hold elements of one rank")
         if isinstance(value, Ref):
-            self.appended.add(value.cell)
-        content = self.widened(content, item.type, node)
+            self.arrays.appended.add(value.cell)
+        content = self.arrays.widened(content, item.type, node)
         elem = content.operand.type.elem
-        with self.guarding(node):
+        with self.calls.guarding(node):
             changed = self.b.emit(
                 "list_set", content.operand, index.operand, item.astype(elem.dtype)
             )
@@ -374,13 +411,15 @@ class Statements(Mixin):
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: core.Node) -> None:
         if isinstance(owner, Obj):
-            self.store_on_object(owner, name, value, node)
+            self.effects.store_on_object(owner, name, value, node)
             return
-        if isinstance(owner, InstanceVal) and self.store_in_instance(owner, name, value, node):
+        if isinstance(owner, InstanceVal) and self.instances.store_in_instance(
+            owner, name, value, node
+        ):
             return
-        self.refuse(
+        self.places.refuse(
             node,
-            f"writing to an attribute of {self.kind_of(owner)} is not supported",
+            f"writing to an attribute of {kind_text(owner)} is not supported",
             "return the new value instead",
         )
 
@@ -388,21 +427,21 @@ class Statements(Mixin):
         name = BINARY[node.op]
         target = node.target
         if isinstance(target, core.Name):
-            current = self.eval(target)
+            current = self.expressions.eval(target)
             with self.hint(target):
-                value = self.eval(node.value)
+                value = self.expressions.eval(node.value)
                 if isinstance(current, Ref) and not self._binds_anew(current, node):
                     self._in_place(current, name, value, node)
                     return
                 self.bind(target, self._augmented(name, current, value, node), node)
             return
-        owner = self.eval(target.value)  # type: ignore[attr-defined]
+        owner = self.expressions.eval(target.value)  # type: ignore[attr-defined]
         if isinstance(target, core.Item):
-            index = self.eval(target.index)
-            current = self.subscript(owner, index, target)
-            value = self.eval(node.value)
+            index = self.expressions.eval(target.index)
+            current = self.attributes.subscript(owner, index, target)
+            value = self.expressions.eval(node.value)
             if isinstance(owner, Ref):
-                self.refuse_tensor(owner.cell, node)
+                self.arrays.refuse_tensor(owner.cell, node)
             if isinstance(current, Ref) and isinstance(owner, Ref) and current.cell is owner.cell:
                 self._in_place(current, name, value, node)
             elif (
@@ -414,13 +453,16 @@ class Statements(Mixin):
             else:
                 result = self._augmented(name, current, value, node)
                 if isinstance(current, Ref) and isinstance(result, Ref):
-                    have, want = self.ref_type(result).dtype, self.ref_type(current).dtype
+                    have, want = (
+                        self.joins.ref_type(result).dtype,
+                        self.joins.ref_type(current).dtype,
+                    )
                     self.require_same_kind(name, have, want, node)
                 self.store_item(owner, index, result, target)
             return
         assert isinstance(target, core.Attr)
-        current = self.attribute(owner, target.name, target)
-        value = self.eval(node.value)
+        current = self.attributes.attribute(owner, target.name, target)
+        value = self.expressions.eval(node.value)
         if isinstance(current, Ref) and not self._binds_anew(current, node):
             self._in_place(current, name, value, node)
         else:
@@ -431,41 +473,43 @@ class Statements(Mixin):
     def _binds_anew(self, current: Ref, node: core.Node) -> bool:
         """Whether `a += b` makes a new `a`: tensors are never changed."""
         if current.cell.tensor is None:
-            self.refuse_tensor(current.cell, node)
+            self.arrays.refuse_tensor(current.cell, node)
         return bool(current.cell.tensor)
 
     def _augmented(self, name: str, current: Value, value: Value, node: core.Node) -> Value:
         if isinstance(current, DictVal) and name == "bitwise_or":
-            self.call_method(current, "update", (value,), {}, node)
+            self.evaluator.call_method(current, "update", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "add":
-            self.call_method(current, "extend", (value,), {}, node)
+            self.evaluator.call_method(current, "extend", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated = self.binary(name, current, value, node)
-            self.refuse_growth(current.cell, node)
-            self.refuse_shared(current.cell, node)
-            if current.cell in self.run_over:
+            repeated = self.expressions.binary(name, current, value, node)
+            self.effects.refuse_growth(current.cell, node)
+            self.arrays.refuse_shared(current.cell, node)
+            if current.cell in self.evaluator.loops.run_over:
                 raise LengthChanges(current.cell, node)
             self.state.heap[current.cell] = self.state.heap[repeated.cell]
             return current
-        special = self.special_binary(name, current, value, node, in_place=True)
+        special = self.operators.special_binary(name, current, value, node, in_place=True)
         if special is not None:
             return special
-        result = self.binary(name, current, value, node)
+        result = self.expressions.binary(name, current, value, node)
         if isinstance(current, Num) and current.arrays and isinstance(result, Num):
             self._refuse_shared_scalar(current, node)
             return replace(result, arrays=current.arrays)
         if isinstance(current, Ref) and isinstance(result, Num):
             # A tensor of rank 0 stays one, so that a loop carries one kind of thing.
-            result = self.as_tensor(self.call_surface("numpy.array", (result,), {}, node))
+            result = self.arrays.as_tensor(
+                self.calls.call_surface("numpy.array", (result,), {}, node)
+            )
         return result
 
     def _refuse_shared_scalar(self, current: Num, node: core.Node) -> None:
         """Refuse to update an array of rank 0 with several names.  It is a scalar here, of which
         each name would keep its own value."""
-        live = self.live_values()
-        contents = (self.state.heap[cell] for cell in self.cells_in(live))
+        live = self.arrays.live_values()
+        contents = (self.state.heap[cell] for cell in self.arrays.cells_in(live))
         values = [value for content in contents for value in getattr(content, "values", ())]
         same = 0
         todo = [*live, *values]
@@ -477,19 +521,19 @@ class Statements(Mixin):
                 same += 1
         if same > 1:
             text = "in NumPy this is an array of rank 0 with another name, which would change, too"
-            self.refuse(node, text, "write x = x + ... in place of x += ...")
+            self.places.refuse(node, text, "write x = x + ... in place of x += ...")
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: core.Node) -> None:
         """`a += b` writes into a's memory, in a's dtype."""
-        result = self.binary(name, ref, value, node)
-        dtype = self.ref_type(ref).dtype
-        out = self.sym(result)
+        result = self.expressions.binary(name, ref, value, node)
+        dtype = self.joins.ref_type(ref).dtype
+        out = self.arrays.sym(result)
         self.require_same_kind(name, out.dtype, dtype, node)
-        if name == "matmul" and out.ndim != self.ref_type(ref).ndim:
+        if name == "matmul" and out.ndim != self.joins.ref_type(ref).ndim:
             text = "inplace matrix multiplication requires a result of the first operand's shape"
-            raise self.located(ValueError(text), node)
-        with self.guarding(node):
-            self.write(ref, (), out, node)
+            raise self.places.located(ValueError(text), node)
+        with self.calls.guarding(node):
+            self.arrays.write(ref, (), out, node)
 
     def require_same_kind(self, name: str, have: str, want: str, node: core.Node) -> None:
         """What a ufunc writes into an array must be of the array's kind."""
@@ -498,15 +542,15 @@ class Statements(Mixin):
                 f"Cannot cast ufunc '{name}' output from dtype('{have}') "
                 f"to dtype('{want}') with casting rule 'same_kind'"
             )
-            raise self.located(TypeError(message), node)
+            raise self.places.located(TypeError(message), node)
 
     # ---- branches
 
     def run_If(self, node: core.If) -> bool:
-        cond = self.condition(node.test)
+        cond = self.expressions.condition(node.test)
         if cond.known is not None:
             return self.run(node.body if cond.known[0] else node.orelse)
-        return self.if_(cond, lambda: self.run(node.body), lambda: self.run(node.orelse))
+        return self.joins.if_(cond, lambda: self.run(node.body), lambda: self.run(node.orelse))
 
     def run_Raise(self, node: core.Raise) -> bool:
         exception, message = self._exception(node)
@@ -515,17 +559,17 @@ class Statements(Mixin):
 
     def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
         if node.error is None:
-            self.refuse(node, "`raise` without an exception is not supported")
+            self.places.refuse(node, "`raise` without an exception is not supported")
         call = node.error
         args: tuple[core.Expr, ...] = ()
         if isinstance(call, core.Call):
             args, call = call.args, call.function
-        value = self.eval(call)
+        value = self.expressions.eval(call)
         cls = value.value if isinstance(value, Obj) else None
         if not (isinstance(cls, type) and issubclass(cls, Exception)):
-            self.refuse(node, "only an exception class or its call can be raised here")
+            self.places.refuse(node, "only an exception class or its call can be raised here")
         if not hasattr(builtins, cls.__name__) and cls is not np.linalg.LinAlgError:
-            self.refuse(
+            self.places.refuse(
                 node,
                 f"raising {cls.__name__} is not supported",
                 "raise ValueError or another builtin",
@@ -536,14 +580,14 @@ class Statements(Mixin):
         if not args:
             return ()
         if isinstance(args[0], core.Format):
-            return tuple(self.message_parts(args[0]))
-        value = self.eval(args[0])
+            return tuple(self.evaluator.python_calls.message_parts(args[0]))
+        value = self.expressions.eval(args[0])
         if isinstance(value, Num) and value.known is None:
             return (value.operand,)
-        return (str(self.static(value, args[0], "the message")),)
+        return (str(self.expressions.static(value, args[0], "the message")),)
 
     def run_Assert(self, node: core.Assert) -> bool:
-        cond = self.condition(node.test)
+        cond = self.expressions.condition(node.test)
         if cond.known is not None and cond.known[0]:
             return False
 
@@ -554,7 +598,7 @@ class Statements(Mixin):
 
         if cond.known is not None:
             return fail()
-        return self.if_(cond, lambda: False, fail)
+        return self.joins.if_(cond, lambda: False, fail)
 
 
 class _Hint:

@@ -11,7 +11,7 @@ open is a new version of it, a constant to every derivative whose adjoint is the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from ..autodiff.activity import edges
 from ..autodiff.cotangents import bar_type
 from ..frontend.kernel_interface import ObjectGuard
-from ..ir.builder import Builder
 from ..ir.errors import S2SValueError
 from ..ir.nodes import (
     Assign,
@@ -38,8 +37,13 @@ from ..ir.nodes import (
 )
 from ..ir.record import field, record
 from ..syntax import core
-from .outline import Lifted, LiftedVariable
-from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
+from .arrays import Arrays
+from .expressions import Expressions
+from .objects import Objects
+from .places import Places
+from .session import Part
+from .shared import Lifted, LiftedVariable
+from .values import Cell, Num, Obj, Ref, TupleVal, Value
 
 # Loops of at most so many rounds gain by their number being known.
 SMALL = 32
@@ -90,14 +94,21 @@ class TapeVal:
     tape: Tape
 
 
-class Tapes(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Tapes(Part):
+    """Tapes and the Variables they watch."""
 
-    b: Builder
-    state: State
-    tapes: list[Tape]  # every tape of the program, those that are closed included
-    variables: dict[Cell, Any]  # the Variables behind cells
-    reached: dict[Any, list[Var]]
+    places: Places
+    arrays: Arrays
+    expressions: Expressions
+    objects: Objects
+    # every tape of the program, those that are closed included
+    tapes: list[Tape] = field(default_factory=list, init=False)
+    # the Variables behind cells
+    variables: dict[Cell, Any] = field(default_factory=dict, init=False)
+
+    def holders(self) -> Iterable[Any]:
+        return self.tapes
 
     # ---- the block
 
@@ -108,20 +119,23 @@ class Tapes(Mixin):
             assert isinstance(call, core.Call)
             names = ("persistent", "watch_accessed_variables")
             given = {**dict(zip(names, call.args)), **{k.name: k.value for k in call.keywords}}
-            known = {n: self.static(self.eval(v), v, str(n)) for n, v in given.items()}
+            known = {
+                n: self.expressions.static(self.expressions.eval(v), v, str(n))
+                for n, v in given.items()
+            }
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
             tape.around = known.get("around", False)
             if not tape.around:
-                cls = self.eval(call.function)
+                cls = self.expressions.eval(call.function)
                 tape.tensors = isinstance(cls, Obj) and hasattr(cls.value, "_s2s_tensors")
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
             if item.target is not None:
-                self.bind(item.target, TapeVal(tape), node)
+                self.evaluator.bind(item.target, TapeVal(tape), node)
         try:
-            return self.run(node.body)
+            return self.evaluator.run(node.body)
         finally:
             for tape in opened:
                 tape.end = len(tape.block)
@@ -130,14 +144,18 @@ class Tapes(Mixin):
         """`with tape.stop_recording():`"""
         call = node.items[0].value
         assert isinstance(call, core.Call) and isinstance(call.function, core.Attr)
-        owner = self.eval(call.function.value)
+        owner = self.expressions.eval(call.function.value)
         if not isinstance(owner, TapeVal):
-            self.refuse(node, "`with` is not supported here", "open resources outside the function")
+            self.places.refuse(
+                node, "`with` is not supported here", "open resources outside the function"
+            )
         tape, block = owner.tape, self.b.block
         if tape.end is not None:
-            raise self.located(ValueError("tape.stop_recording() outside its `with` block"), node)
+            raise self.places.located(
+                ValueError("tape.stop_recording() outside its `with` block"), node
+            )
         before, held = set(defined(block)), self._held()
-        ends = self.run(node.body)
+        ends = self.evaluator.run(node.body)
         tape.unrecorded |= set(defined(block)) - before
         # What was assigned meanwhile is the Variable's, whoever computed it.
         for cell, now in self._held().items():
@@ -179,13 +197,15 @@ class Tapes(Mixin):
             if known is value:
                 return Ref(cell)
         watched = ObjectGuard((*path, (".", "trainable")), "equals", value.trainable)
-        self.object_guards.append(watched)
+        self.shared.object_guards.append(watched)
         array = (*path, (".", "_array"))
-        ref = self.lift(value._array, array)
+        ref = self.objects.lift(value._array, array)
         self.variables[ref.cell] = value
         # A caller passes the array on, and knows that it is a Variable's.
-        self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
-        self._know_small_sizes(self.read(ref).type)
+        self.objects.reached[LiftedVariable(path, value)] = self.objects.reached.pop(
+            Lifted(array, None)
+        )
+        self._know_small_sizes(self.arrays.read(ref).type)
         return ref
 
     def _know_small_sizes(self, type_: Any) -> None:
@@ -200,8 +220,8 @@ class Tapes(Mixin):
     def part_of_variable(self, view: Ref, value: Var) -> Ref:
         """What was read of a Variable stays as it is when the Variable changes."""
         self.note_access(view.cell)
-        part = self.new_array(value)
-        part.cell.readonly, part.cell.tensor = True, self.is_tensor(view)
+        part = self.arrays.new_array(value)
+        part.cell.readonly, part.cell.tensor = True, self.arrays.is_tensor(view)
         return part
 
     def note_access(self, cell: Cell) -> None:
@@ -213,18 +233,18 @@ class Tapes(Mixin):
     def assign_variable(self, ref: Ref, value: Value, node: core.Node, add: int = 0) -> Value:
         """`assign`, `assign_add` (1) and `assign_sub` (-1)."""
         if not isinstance(value, (Num, Ref)):
-            value = self.call(Obj(np.asarray), (value,), {}, node)
-        old, new = self.sym(ref), self.sym(value)
+            value = self.evaluator.call(Obj(np.asarray), (value,), {}, node)
+        old, new = self.arrays.sym(ref), self.arrays.sym(value)
         name = self.variables[ref.cell].name
-        with self.guarding(node):
+        with self.evaluator.calls.guarding(node):
             new = old + new if add > 0 else old - new if add < 0 else new
             if new.ndim != old.ndim:
                 text = f"{name} has {old.ndim} dimensions, and the new value {new.ndim}"
-                raise self.located(ValueError(text), node)
+                raise self.places.located(ValueError(text), node)
             for a, b in zip(old.shape, new.shape):
                 if self.b.facts.relate(*(x.type.value for x in (a, b))) != "equal":
                     self.b.check(a == b, "ValueError", f"{name} and its new value differ in shape")
-            self.write(ref, (), new, node)
+            self.arrays.write(ref, (), new, node)
         return ref
 
     def note_assignment(self, cell: Cell, old: Var) -> None:
@@ -251,17 +271,19 @@ class Tapes(Mixin):
             for (_, source), _ in edges(stmt):
                 if source in own:
                     name = self.variables[own[source]].name
-                    self.refuse(
-                        node, f"this function has a gradient of its own, and reads the Variable "
-                        f"{name}, for which that gives none", "pass the Variable as an argument",
-                    )  # fmt: skip
+                    self.places.refuse(
+                        node,
+                        f"this function has a gradient of its own, and reads the Variable "
+                        f"{name}, for which that gives none",
+                        "pass the Variable as an argument",
+                    )
 
     # ---- methods
 
     def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         tape = owner.tape
         if name in ("gradient", "jacobian", "batch_jacobian"):
-            return getattr(self, f"tape_{name}")(tape, args, kwargs, node)
+            return self.evaluator.tape_methods[name](tape, args, kwargs, node)
         if name == "watch":
             for value in (*args, *kwargs.values()):
                 self._watch_all(tape, value, node)
@@ -273,17 +295,20 @@ class Tapes(Mixin):
         if name == "reset":
             self._reset(tape, node)
             return Obj(None)
-        return self.refuse(
-            node, f"tapes have no {name}",
+        return self.places.refuse(
+            node,
+            f"tapes have no {name}",
             "they have gradient, jacobian, batch_jacobian, watch, watched_variables, reset and "
             "stop_recording",
-        )  # fmt: skip
+        )
 
     def _reset(self, tape: Tape, node: Any) -> None:
         if tape.end is not None:
-            raise self.located(ValueError("tape.reset() outside its `with` block"), node)
+            raise self.places.located(ValueError("tape.reset() outside its `with` block"), node)
         if tape.block is not self.b.block:
-            self.refuse(node, "tape.reset() in a branch or loop of its block", "reset it before")
+            self.places.refuse(
+                node, "tape.reset() in a branch or loop of its block", "reset it before"
+            )
         tape.start, tape.taken = len(tape.block), frozenset(self.b.names.taken)
         for known in (tape.watched, tape.cells, tape.seen, tape.unrecorded, tape.copies):
             known.clear()
@@ -291,17 +316,21 @@ class Tapes(Mixin):
 
     def _watch_all(self, tape: Tape, value: Value, node: Any) -> None:
         if tape.end is not None:
-            raise self.located(ValueError("tape.watch outside of the tape's `with` block"), node)
+            raise self.places.located(
+                ValueError("tape.watch outside of the tape's `with` block"), node
+            )
         if tape.block is not self.b.block:
-            self.refuse(
-                node, "tape.watch in a branch or loop of its block: whether the gradient is None "
-                "would depend on the run", "watch it at the start of the block",
-            )  # fmt: skip
-        packer = self.packer(node)
+            self.places.refuse(
+                node,
+                "tape.watch in a branch or loop of its block: whether the gradient is None "
+                "would depend on the run",
+                "watch it at the start of the block",
+            )
+        packer = self.evaluator.derived.packer(node)
         packer.pack(value)
         for leaf in packer.leaves:
             cell = leaf.cell if isinstance(leaf, Ref) and not leaf.path else None
-            x = self.read(leaf) if isinstance(leaf, Ref) else leaf.operand
+            x = self.arrays.read(leaf) if isinstance(leaf, Ref) else leaf.operand
             if not is_float(x.type):
                 self._warn(f"the tape watches floats, not {x.type.dtype}: the gradient is None")
             elif cell is not None and cell in self.variables:
@@ -328,10 +357,11 @@ class Tapes(Mixin):
         assert x is not None
         flows = (source for stmt in walk(self.region(tape)) for source, _ in edges(stmt))
         if ("value", x.name) in flows:
-            self.refuse(
-                node, f"{x.user or 'this value'} is watched after it was used in the tape's block",
+            self.places.refuse(
+                node,
+                f"{x.user or 'this value'} is watched after it was used in the tape's block",
                 "watch it at the start of the block",
-            )  # fmt: skip
+            )
 
     def _warn(self, text: str) -> None:
         """A tape in plain Python has warned when its block ran."""
@@ -340,10 +370,10 @@ class Tapes(Mixin):
 
     def unconnected_choice(self, given: dict[str, Value], node: Any) -> str:
         value = given.get("unconnected_gradients", Obj("none"))
-        chosen = self.static(value, node, "unconnected_gradients")
+        chosen = self.expressions.static(value, node, "unconnected_gradients")
         choice = str(getattr(chosen, "value", chosen)).lower()
         if choice not in ("none", "zero"):
-            raise self.refusal(
+            raise self.places.refusal(
                 node,
                 f"unconnected_gradients is 'none' or 'zero', not {chosen!r}",
                 "",

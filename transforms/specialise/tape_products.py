@@ -15,7 +15,6 @@ from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.custom_derivative import inline
 from ..autodiff.revolve import free_variables
 from ..diagnostics.activity_report import location_of
-from ..ir.builder import Builder
 from ..ir.nodes import (
     Assign,
     Block,
@@ -35,10 +34,15 @@ from ..ir.record import record, replace
 from ..rules.axes_and_sizes import constant_value, product
 from ..syntax import core
 from ..syntax.printer import show
-from .derived import Traced
+from .arrays import Arrays
+from .calls import Calls
+from .derived import Derivatives, Traced
+from .jacobians import Jacobians
 from .patterns import Leaf, Pattern, leaves_of
-from .tape import Tape, Unconnected, defined, defining
-from .values import Cell, Mixin, Obj, Ref, State, Value
+from .places import Places
+from .session import Part
+from .tape import Tape, Tapes, Unconnected, defined, defining
+from .values import Cell, Obj, Ref, Value
 
 
 @record
@@ -64,13 +68,16 @@ class Asked:
         return list(dict.fromkeys(v for v in self.sources if v is not None and v in self.reach))
 
 
-class TapeProducts(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class TapeProducts(Part):
+    """Gradients and Jacobians of a tape."""
 
-    b: Builder
-    state: State
-    tapes: list[Tape]
-    variables: dict[Cell, Any]
+    places: Places
+    arrays: Arrays
+    tape: Tapes
+    derived: Derivatives
+    calls: Calls
+    jacobians: Jacobians
 
     # ---- gradient
 
@@ -91,13 +98,13 @@ class TapeProducts(Mixin):
 
     def _targets(self, given: dict[str, Value], node: Any) -> tuple[list[Operand], list[Operand]]:
         """What is differentiated, and the adjoints it is given."""
-        pattern, outs = self._leaves(given["target"], node)
-        outs = [self.first_name(x) for x in outs]
+        pattern, outs = self.derived._leaves(given["target"], node)
+        outs = [self.tape.first_name(x) for x in outs]
         seeds = given.get("output_gradients")
         if seeds is None or (isinstance(seeds, Obj) and seeds.value is None):
             ones = [self._ones(x) if is_float(x.type) else x for x in outs]
         else:
-            ones = self.matched(seeds, pattern, outs, node, "output_gradients")
+            ones = self.derived.matched(seeds, pattern, outs, node, "output_gradients")
         pairs = [(o, s) for o, s in zip(outs, ones) if is_float(o.type)]
         return [o for o, _ in pairs], [s for _, s in pairs]
 
@@ -108,7 +115,7 @@ class TapeProducts(Mixin):
         self, asked: Asked, bars: dict[str, Operand], given: dict[str, Value], rows: Any
     ) -> Value:
         """The adjoints in the structure of the sources; zeros have the sizes `rows` in front."""
-        zero = self.unconnected_choice(given, asked.node) == "zero"
+        zero = self.tape.unconnected_choice(given, asked.node) == "zero"
         values: dict[int, Value] = {}
         for position, leaf in enumerate(leaves_of(asked.pattern)):
             source, why = asked.sources[position], asked.whys[position]
@@ -116,23 +123,23 @@ class TapeProducts(Mixin):
                 values[leaf.index] = self._given(asked.tape, bars[source.name])
                 continue
             text = _source_text(asked.node, position, len(asked.sources))
-            origin = self.origin(asked.node)
+            origin = self.places.origin(asked.node)
             lost = Unconnected(text, origin, why, asked.function, source)
             self.shared.unconnected[lost] = None
             values[leaf.index] = Obj(None)
             if zero:
-                like = self.sym(asked.packed[leaf.index])
+                like = self.arrays.sym(asked.packed[leaf.index])
                 sizes = [*rows, *like.shape]
                 made = self.b.emit("zeros", *sizes, dtype=like.dtype) if sizes else self.b.emit(
                     "zeros_like", like, dtype=like.dtype
                 )  # fmt: skip
                 values[leaf.index] = self._given(asked.tape, made.operand)
-        return self.filled(asked.pattern, values, "gradient")
+        return self.derived.filled(asked.pattern, values, "gradient")
 
     def _given(self, tape: Tape, operand: Operand) -> Value:
         """What a tape gives: a number, an array, or a tensor of the `tf` namespace."""
-        value = self.wrap_operand(operand)
-        return self.as_tensor(value) if tape.tensors else value
+        value = self.derived.wrap_operand(operand)
+        return self.arrays.as_tensor(value) if tape.tensors else value
 
     # ---- Jacobians
 
@@ -146,10 +153,10 @@ class TapeProducts(Mixin):
             return self._answer(asked, dict(zip((v.name for v in wanted), made)), given, rows)
         bars = []
         if wanted:
-            basis = self._basis_of([out], [])
-            seeds = self._directions(basis, [out])
+            basis = self.jacobians._basis_of([out], [])
+            seeds = self.jacobians._directions(basis, [out])
             bars = [
-                self._shaped_as(self.b.sym(bar), [*basis.sizes[0], *self.b.sym(v).shape])
+                self.jacobians._shaped_as(self.b.sym(bar), [*basis.sizes[0], *self.b.sym(v).shape])
                 for v, bar in zip(wanted, self._many(asked, wanted, seeds[0], basis.total))
             ]
         return self._answer(asked, dict(zip((v.name for v in wanted), bars)), given, rows)
@@ -161,7 +168,7 @@ class TapeProducts(Mixin):
         asked = self._asked_of(tape, [out], given["sources"], node)
         self._check_batches(asked, out, node)
         batch, *rows = self.b.sym(out).shape
-        sizes = [batch, *rows, *self.sym(asked.packed[0]).shape[1:]]
+        sizes = [batch, *rows, *self.arrays.sym(asked.packed[0]).shape[1:]]
         if not asked.connected:  # zeros in any case, as in TensorFlow
             return self._given(tape, self.b.emit("zeros", *sizes, dtype=out.type.dtype).operand)
         (source,) = asked.connected
@@ -171,28 +178,34 @@ class TapeProducts(Mixin):
         seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
         (bar,) = self._many(asked, [source], seeds.operand, total)
         turned = self.b.emit("transpose", bar, axes=(1, 0, *range(2, bar.type.ndim)))
-        return self._given(tape, self._shaped_as(turned, sizes))
+        return self._given(tape, self.jacobians._shaped_as(turned, sizes))
 
     def _check_batches(self, asked: Asked, out: Operand, node: Any) -> None:
         ok = isinstance(asked.pattern, Leaf)
-        source = self.sym(asked.packed[0]) if ok else None
+        source = self.arrays.sym(asked.packed[0]) if ok else None
         if source is None or source.ndim < 2 or out.type.ndim < 2:
             text = "batch_jacobian takes one target and one source, of two axes or more each"
-            raise self.located(ValueError(text), node)
-        with self.guarding(node):
+            raise self.places.located(ValueError(text), node)
+        with self.calls.guarding(node):
             rows = self.b.sym(out).shape[0], source.shape[0]
             text = "batch_jacobian: target and source differ in their first axis: "
             self.b.check(rows[0] == rows[1], "ValueError", text, rows[0], " and ", rows[1])
 
     def _one_target(self, given: dict[str, Value], node: Any) -> Operand:
-        pattern, outs = self._leaves(given["target"], node)
+        pattern, outs = self.derived._leaves(given["target"], node)
         if not isinstance(pattern, Leaf) or not is_float(outs[0].type):
-            self.refuse(node, "a Jacobian is taken of one number or array of floats",
-                        "call it once for each")  # fmt: skip
+            self.places.refuse(
+                node,
+                "a Jacobian is taken of one number or array of floats",
+                "call it once for each",
+            )
         if is_complex(outs[0].type):
-            self.refuse(node, "not supported: a Jacobian of complex numbers",
-                        "take it of real and imaginary parts")  # fmt: skip
-        return self.first_name(outs[0])
+            self.places.refuse(
+                node,
+                "not supported: a Jacobian of complex numbers",
+                "take it of real and imaginary parts",
+            )
+        return self.tape.first_name(outs[0])
 
     def _one_by_one(self, asked: Asked, wanted: list[Var], seed: Operand) -> list[Operand]:
         made = self._swept_apart(asked, wanted)
@@ -202,27 +215,30 @@ class TapeProducts(Mixin):
         """The adjoints for many seeds at once; they have these along a new first axis."""
         made = self._swept_apart(asked, wanted)
         seed = made.params[-1]
-        many = self._over_seeds(made, [seed], total)
+        many = self.jacobians._over_seeds(made, [seed], total)
         given = next(p for p in many.params if p.name == seed.name)
         return self._inlined(many, {given: seeds})
 
     # ---- the question
 
     def _asked_of(self, tape: Tape, outs: list[Operand], sources: Value, node: Any) -> Asked:
-        if not self.in_reach(tape):
-            self.refuse(
-                node, "this tape was made in another branch, loop or function than its gradient is "
-                "asked for", "ask inside the branch or loop that holds the `with` block",
-            )  # fmt: skip
+        if not self.tape.in_reach(tape):
+            self.places.refuse(
+                node,
+                "this tape was made in another branch, loop or function than its gradient is "
+                "asked for",
+                "ask inside the branch or loop that holds the `with` block",
+            )
         if tape.around:
-            self.refuse(
-                node, "a tape around this one is asked inside its block",
+            self.places.refuse(
+                node,
+                "a tape around this one is asked inside its block",
                 "ask it after the block, or decorate the step with @s2s.function",
-            )  # fmt: skip
-        region = self.region(tape)
-        function = self._function(Traced(region, [], [], [], None), outs)
+            )
+        region = self.tape.region(tape)
+        function = self.derived._function(Traced(region, [], [], [], None), outs)
         function.notes["unrecorded"] = frozenset(tape.unrecorded)
-        packer = self.packer(node)
+        packer = self.derived.packer(node)
         asked = Asked(
             tape, region, function, outs, packer.pack(sources), packer.leaves, [], [],
             Activity(frozenset(), frozenset()), node,
@@ -246,24 +262,30 @@ class TapeProducts(Mixin):
             if made is None or made.name != "list_get" or x.name in bound:  # type: ignore[union-attr]
                 continue
             if getattr(made.args[0], "name", "") in bound:
-                self.refuse(
-                    asked.node, "the target is an element of a list whose length is known only at "
-                    "run time", "give the element a name inside the block",
-                )  # fmt: skip
+                self.places.refuse(
+                    asked.node,
+                    "the target is an element of a list whose length is known only at run time",
+                    "give the element a name inside the block",
+                )
 
     def _source(self, asked: Asked, value: Any, bound: set[str]) -> tuple[Var | None, str]:
         """The value that counts as a source, or why there is none."""
         tape = asked.tape
-        if isinstance(value, Ref) and value.cell in self.variables and not value.path:
+        if isinstance(value, Ref) and value.cell in self.tape.variables and not value.path:
             return self._variable_source(tape, value.cell)
         if isinstance(value, Ref) and value.cell.choice is not None:
-            self.refuse(
-                asked.node, "this source is one of two arrays, as it turns out at run time",
+            self.places.refuse(
+                asked.node,
+                "this source is one of two arrays, as it turns out at run time",
                 "ask for the gradient inside the branches",
-            )  # fmt: skip
+            )
         if isinstance(value, Ref) and value.cell in tape.cells and not value.path:
             return tape.cells[value.cell], ""  # whatever was written into it since
-        x = self.read(value) if isinstance(value, Ref) else self.first_name(value.operand)
+        x = (
+            self.arrays.read(value)
+            if isinstance(value, Ref)
+            else self.tape.first_name(value.operand)
+        )
         if not is_float(x.type):
             return None, f"is {x.type.dtype}, and there are derivatives by floats only"
         if not isinstance(x, Var):
@@ -282,7 +304,7 @@ class TapeProducts(Mixin):
 
     def _variable_source(self, tape: Tape, cell: Cell) -> tuple[Var | None, str]:
         entry = tape.entry.get(cell) or cell.param
-        variable = self.variables[cell]
+        variable = self.tape.variables[cell]
         assert entry is not None
         if not is_float(entry.type):
             return None, f"is {entry.type.dtype}, and there are derivatives by floats only"
@@ -296,7 +318,7 @@ class TapeProducts(Mixin):
 
     def _roots(self, tape: Tape) -> list[str]:
         """Everything that the tape watches."""
-        own = (self._variable_source(tape, c)[0] for c in self.variables)
+        own = (self._variable_source(tape, c)[0] for c in self.tape.variables)
         return [*tape.watched, *(v.name for v in own if v is not None)]
 
     def _outside(self, outs: list[Operand], bound: set[str], sources: list[Var | None]) -> str:
@@ -317,13 +339,15 @@ class TapeProducts(Mixin):
         tape = asked.tape
         if tape.end is not None or tape.block is self.b.block:
             return
-        own = {*tape.taken, *bound, *(p.name for p in self.params)}
+        own = {*tape.taken, *bound, *(p.name for p in self.session.params)}
         given = [p for p in asked.function.params if p.name not in own and is_float(p.type)]
         if any(v in activity(asked.function, [v.name], asked.outs) for v in given):
-            self.refuse(
-                asked.node, "this gradient reaches back into earlier iterations of a loop that is "
-                "still running", "ask for it after the loop, or open the tape inside the loop",
-            )  # fmt: skip
+            self.places.refuse(
+                asked.node,
+                "this gradient reaches back into earlier iterations of a loop that is "
+                "still running",
+                "ask for it after the loop, or open the tape inside the loop",
+            )
 
     # ---- products
 
@@ -333,7 +357,7 @@ class TapeProducts(Mixin):
         """Puts forward part and sweep into the program; the adjoints by name."""
         tape, function, last = asked.tape, asked.function, asked.tape.last
         wrt, inner = self._wrt(asked, wanted)
-        made = self.reverse_of(function, wrt, inner)
+        made = self.derived.reverse_of(function, wrt, inner)
         split, places = made.notes["forward"], made.notes["places"]
         start, grown = tape.start, split - len(asked.region)
 
@@ -343,11 +367,11 @@ class TapeProducts(Mixin):
             return at if at <= start else start + places[at - start]
 
         tape.block[start:last] = made.body[:split]
-        for other in self.tapes:
+        for other in self.tape.tapes:
             if other.block is tape.block:
                 other.start = moved(other.start)
                 other.end = None if other.end is None else moved(other.end)
-        self._name_again(zip(made.params[len(function.params) :], seeds))
+        self.derived._name_again(zip(made.params[len(function.params) :], seeds))
         self.b.block += made.body[split:]
         return dict(zip((*wrt, *inner), made.results))
 
@@ -363,13 +387,13 @@ class TapeProducts(Mixin):
         """The sweep and what it computes again, as a function of what is in sight where it is
         asked for, and of the seeds; its results are the adjoints of `wanted`."""
         wrt, inner = self._wrt(asked, wanted)
-        made = self.reverse_of(asked.function, wrt, inner)
+        made = self.derived.reverse_of(asked.function, wrt, inner)
         split, own = made.notes["forward"], len(asked.function.params)
         sweep = made.body[split:]
         slots = set(_restored(sweep))
         again = [s for s in made.body[:split] if slots & set(_saved([s]))]
         again = (
-            CalleeVjps(Module(self.callees(again), ""))
+            CalleeVjps(Module(self.derived.callees(again), ""))
             .without_effects(replace(made, body=again))
             .body
         )

@@ -8,9 +8,12 @@ the identity of an array, list, dict or instance, and the heap says what it hold
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 from ..frontend.pytree import Path
+from ..ir.builder import const
 from ..ir.nodes import Operand, Type, Var
 from ..ir.record import field, record
 from ..syntax import core
@@ -401,20 +404,25 @@ def _ids(env: dict[str, Value]) -> dict[str, int]:
     return {name: id(value) for name, value in env.items()}
 
 
-class Mixin:
-    """The parts of the specialiser see each other: one class, several files."""
+def constant(value: Any) -> Value:
+    """A value that belongs to the program text or to a library."""
+    if isinstance(value, (bool, int, float, complex, np.bool_)) or (
+        isinstance(value, np.generic) and value.dtype.kind in "fiubc"
+    ):
+        return Num(const(value), (value,))
+    return Obj(value)
 
-    if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any: ...
-
-        def refuse(self, node: Any, message: str, advice: str = "") -> NoReturn: ...
-
-        def need_unroll(
-            self,
-            node: Any,
-            why: str = "",
-            advice: str = "",
-            peel: bool = False,
-            sequence: Any = None,
-        ) -> NoReturn: ...
+def kind_text(value: Value) -> str:
+    names = {
+        Num: "a number", Ref: "an array", TupleVal: "a tuple", ListVal: "a list",
+        DictVal: "a dict", Closure: "a function", RangeVal: "a range", Rec: "a record",
+        SliceVal: "a slice", Bound: "a method", RngVal: "a random generator",
+    }  # fmt: skip
+    if isinstance(value, Obj):
+        return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
+    if isinstance(value, (InstanceVal, IterVal)):
+        return f"a {value.cls.__name__}"
+    if isinstance(value, ViewVal):
+        return f"the {value.kind} of a dict"
+    return names.get(type(value), "this value")

@@ -13,20 +13,31 @@ from typing import Any
 from ..batch import batch
 from ..frontend.axis_spec import AxesByName, frozen_axes
 from ..frontend.signature import signature
-from ..ir.builder import Builder
 from ..ir.errors import S2SValueError
 from ..ir.nodes import Array, Const, Function, Operand, Scalar, Var, targets_of
+from ..ir.record import record
 from ..ir.symbolic_dims import Dim
-from .derived import DerivedVal, Traced
+from .arrays import Arrays
+from .calls import Calls
+from .derived import Derivatives, DerivedVal, Traced
+from .effects import Effects
+from .expressions import Expressions
 from .patterns import Leaf, Node, Packer, Pattern
-from .values import DictVal, Ended, ListVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
+from .places import Places
+from .session import Part
+from .values import DictVal, Ended, ListVal, Num, Obj, Ref, TupleVal, Value
 
 
-class Vmaps(Mixin):
-    """Mixed into the specialiser."""
+@record(eq=False)
+class Vmaps(Part):
+    """`vmap`."""
 
-    b: Builder
-    state: State
+    places: Places
+    arrays: Arrays
+    expressions: Expressions
+    derived: Derivatives
+    effects: Effects
+    calls: Calls
 
     def derive_vmap(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         args, kwargs = list(args), dict(kwargs)
@@ -35,7 +46,7 @@ class Vmaps(Mixin):
         heap, envs = dict(self.state.heap), [dict(e) for e in self.state.envs]
         try:
             with self.b.into(traced.block):
-                traced.result = self.call(derived.function, tuple(args), kwargs, node)
+                traced.result = self.calls.call(derived.function, tuple(args), kwargs, node)
                 pattern, outs = self._returned_leaves(traced.result, node)
         except Ended:
             self._for_all(traced, [], size)
@@ -44,10 +55,12 @@ class Vmaps(Mixin):
         self._refuse_writes(heap, envs, made, node)
         axes = self._setting(derived, "out_axes", node, 0)
         found = {
-            leaf.index: self.wrap_operand(self._axis_to(made.results[leaf.index], axis, node))
+            leaf.index: self.derived.wrap_operand(
+                self._axis_to(made.results[leaf.index], axis, node)
+            )
             for leaf, axis in self._axes_of(pattern, axes, node)
         }
-        return self.filled(pattern, found, "result")
+        return self.derived.filled(pattern, found, "result")
 
     def _take_elements(
         self, derived: DerivedVal, args: list[Value], kwargs: dict[str, Value], traced: Traced,
@@ -73,12 +86,14 @@ class Vmaps(Mixin):
                     size = count.operand
                 self._check_count(whole, extent, size, node)
                 values[leaf.index] = self._element_of(whole, traced, name)
-            holder[key] = self.filled(pattern, values, name)
+            holder[key] = self.derived.filled(pattern, values, name)
         if size is None:
-            raise self.refusal(
-                node, "vmap has no array to map over",
-                "pass an array for at least one argument with an axis in in_axes", S2SValueError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                "vmap has no array to map over",
+                "pass an array for at least one argument with an axis in in_axes",
+                S2SValueError,
+            )
         return size
 
     def _mapped_arguments(
@@ -86,20 +101,21 @@ class Vmaps(Mixin):
     ) -> Iterator[tuple[Any, Any, Any, str]]:
         """Each argument with an axis: where it is, its axes and its name."""
         given = self._setting(derived, "in_axes", node, 0)
-        names = self.parameter_names(derived.function)
+        names = self.derived.parameter_names(derived.function)
         first = derived.skipped
         axes: dict[Any, Any]
         if isinstance(given, AxesByName):
             axes = given.by_name
             for name in axes:
                 if name not in names:
-                    self.refuse(node, f"in_axes names {name!r}, which is no parameter", "")
+                    self.places.refuse(node, f"in_axes names {name!r}, which is no parameter", "")
         elif isinstance(given, tuple):
             if len(given) > len(args) - first:
-                self.refuse(
-                    node, f"in_axes has {len(given)} entries for {len(args) - first} arguments",
+                self.places.refuse(
+                    node,
+                    f"in_axes has {len(given)} entries for {len(args) - first} arguments",
                     "give one axis, or None, for each argument",
-                )  # fmt: skip
+                )
             axes = dict(enumerate(given, first))
         else:
             axes = {**dict.fromkeys(range(first, len(args)), given), **dict.fromkeys(kwargs, given)}
@@ -119,10 +135,11 @@ class Vmaps(Mixin):
             needed = self.required_parameters(derived.function)
             needed = count - derived.skipped if needed is None else needed - derived.skipped
             if len(given) < min(needed, count - derived.skipped):
-                self.refuse(
-                    node, f"in_axes has {len(given)} entries for {needed} arguments",
+                self.places.refuse(
+                    node,
+                    f"in_axes has {len(given)} entries for {needed} arguments",
                     "give one axis, or None, for each argument",
-                )  # fmt: skip
+                )
 
     def required_parameters(self, function: Value) -> int | None:
         """How many positional parameters have no default; None if that is not known."""
@@ -136,19 +153,19 @@ class Vmaps(Mixin):
         """Each leaf with its axis; `axes` may stop at any depth of the structure."""
         if isinstance(pattern, Leaf):
             if axes is not None and not isinstance(axes, int):
-                self.refuse(node, f"{axes!r} is no axis", "give an int or None for an array")
+                self.places.refuse(node, f"{axes!r} is no axis", "give an int or None for an array")
             return [(pattern, axes)]
         if not isinstance(pattern, Node):
             return []
         if isinstance(axes, AxesByName):
             keys = pattern.what[-1] if len(pattern.what) == 3 else None
             if not keys or set(keys) != set(axes.by_name):
-                self.refuse(node, "the axes name other keys than the argument has", "")
+                self.places.refuse(node, "the axes name other keys than the argument has", "")
             inner = [axes.by_name[k] for k in keys]
         elif isinstance(axes, tuple):
             inner = list(axes)
             if len(inner) != len(pattern.parts):
-                self.refuse(
+                self.places.refuse(
                     node, f"{len(inner)} axes are given for a container of {len(pattern.parts)}", ""
                 )
         else:
@@ -161,24 +178,30 @@ class Vmaps(Mixin):
 
     def _element_packer(self, node: Any) -> Packer:
         def refuse(why: str) -> Any:
-            return self.refuse(node, f"{why} cannot be mapped over", "pass numbers and arrays")
+            return self.places.refuse(
+                node, f"{why} cannot be mapped over", "pass numbers and arrays"
+            )
 
-        return Packer(self, lambda index, number: False, refuse)
+        return Packer(self.evaluator, lambda index, number: False, refuse)
 
     def _returned_leaves(self, value: Value, node: Any) -> tuple[Pattern, list[Operand]]:
         packer = self._element_packer(node)
         pattern = packer.pack(value)
-        return pattern, [self.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves]
+        return pattern, [
+            self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves
+        ]
 
     def _axis_to_front(self, value: Value, axis: int, name: str, node: Any) -> Var:
-        x = self.sym(value)
+        x = self.arrays.sym(value)
         rank = x.ndim
         if not -rank <= axis < rank:
             what = "a number" if rank == 0 else f"an array of {rank} dimensions"
-            raise self.refusal(
-                node, f"vmap maps over axis {axis} of {name}, which is {what}",
-                "pass an array that has the axis, or None in in_axes", S2SValueError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                f"vmap maps over axis {axis} of {name}, which is {what}",
+                "pass an array that has the axis, or None in in_axes",
+                S2SValueError,
+            )
         axis %= rank
         if axis:
             others = (i for i in range(rank) if i != axis)
@@ -188,7 +211,7 @@ class Vmaps(Mixin):
 
     def _check_count(self, x: Var, size: Dim, count: Operand, node: Any) -> None:
         assert isinstance(x.type, Array)
-        with self.guarding(node):
+        with self.calls.guarding(node):
             if self.b.facts.relate(x.type.shape[0], size) != "equal":
                 own = self.b.sym(x).shape[0]
                 told = ("vmap maps over axes of different sizes: ", count, " and ", own)
@@ -200,11 +223,13 @@ class Vmaps(Mixin):
         var_name = self.b.names.fresh(whole.user or name)
         traced.given.append(whole)
         if not isinstance(t, Array):
-            self.refuse(self.stmt, "records cannot be mapped over", "map over their fields")
+            self.places.refuse(
+                self.places.stmt, "records cannot be mapped over", "map over their fields"
+            )
         if t.ndim > 1:
             var = Var(var_name, replace(t, shape=t.shape[1:]))
             traced.params.append(var)
-            ref = self.new_array(var, name)
+            ref = self.arrays.new_array(var, name)
             ref.cell.contiguous = t.layout == "C"
             return ref
         value = Dim.of(var_name) if t.dtype == "int64" else None
@@ -213,17 +238,17 @@ class Vmaps(Mixin):
 
     def _for_all(self, traced: Traced, outs: list[Operand], size: Operand) -> Function:
         """Puts the block for all elements into the program; its results have the axis."""
-        function = self._function(traced, outs)
+        function = self.derived._function(traced, outs)
         mapped = [p.name for p in traced.params]
         names, facts = self.b.names, self.b.facts
         many = batch(
             function, mapped, extent_of(size), facts, names, size, all_results=True, draws=True
         )
         many = reading(size, many)
-        self._name_again(zip([p for p in many.params if p.name in mapped], traced.given))
+        self.derived._name_again(zip([p for p in many.params if p.name in mapped], traced.given))
         mapped = many.notes["batched_values"]
         kept = [v for stmt in traced.block for v in targets_of(stmt) if v.name not in mapped]
-        return replace(many, results=self._splice(traced, many, many.results, kept))
+        return replace(many, results=self.derived._splice(traced, many, many.results, kept))
 
     def _refuse_writes(
         self, heap: dict[Any, Any], envs: list[dict[str, Any]], made: Function, node: Any
@@ -233,17 +258,18 @@ class Vmaps(Mixin):
         written = []
         for cell, now in self.state.heap.items():
             # Those that are not there yet are reached from outside, or the function's own.
-            before = heap.get(cell, self.first_contents.get(cell, cell.param))
+            before = heap.get(cell, self.effects.first_contents.get(cell, cell.param))
             common = isinstance(now, Var) and now.name not in mapped
             if before is not None and now != before and not common:
                 written.append(cell.label or "an array or container from outside")
         for before, now in zip(envs, self.state.envs):
             written += [name for name, value in now.items() if before.get(name) != value]
         if written:
-            self.refuse(
-                node, f"the function writes into {written[0]} for every element",
+            self.places.refuse(
+                node,
+                f"the function writes into {written[0]} for every element",
                 "let it work on a copy and return that",
-            )  # fmt: skip
+            )
         views = self.state.views
         self.state.views = {k: v for k, v in views.items() if v[1].name not in mapped}
 
@@ -251,10 +277,12 @@ class Vmaps(Mixin):
         """A result with its first axis moved to where it is wanted."""
         rank = x.type.ndim
         if axis is None or not -rank <= axis < rank:
-            raise self.refusal(
-                node, f"out_axes has {axis!r} for a result of {rank} dimensions",
-                f"choose an axis from {-rank} to {rank - 1}", S2SValueError,
-            )  # fmt: skip
+            raise self.places.refusal(
+                node,
+                f"out_axes has {axis!r} for a result of {rank} dimensions",
+                f"choose an axis from {-rank} to {rank - 1}",
+                S2SValueError,
+            )
         axis %= rank
         if axis == 0:
             return x
@@ -275,8 +303,10 @@ class Vmaps(Mixin):
             items = zip(content.keys, (self._plain(v, node, what) for v in content.values))
             return AxesByName(tuple(items))
         if isinstance(value, (TupleVal, ListVal)):
-            return tuple(self._plain(v, node, what) for v in self.static_items(value) or ())
-        return frozen_axes(self.static(value, node, what))
+            return tuple(
+                self._plain(v, node, what) for v in self.expressions.static_items(value) or ()
+            )
+        return frozen_axes(self.expressions.static(value, node, what))
 
 
 def extent_of(count: Operand) -> Dim:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,14 @@ import s2s
 from s2s.transforms.frontend.derivative_spec import Derived
 from s2s.transforms.frontend.source import Source
 from s2s.transforms.ir.nodes import Origin
-from s2s.transforms.specialise.attempts import KEPT
+from s2s.transforms.specialise.session import KEPT, Part, Session, owned
 from s2s.transforms.specialise.specialiser import Specialiser
-from s2s.transforms.specialise.values import State
 from s2s.transforms.syntax import core
 
 # Attributes of these kinds are replaced as a whole, never changed in place.
 FIXED = (
     type(None), bool, int, str, tuple, frozenset, core.Node, Source, Origin, Derived,
-    types.FunctionType,
+    types.FunctionType, types.MethodType, Part, Specialiser,
 )  # fmt: skip
 
 
@@ -28,41 +29,52 @@ class Probed(Exception):
     pass
 
 
-def probe(specialiser: Specialiser) -> None:
+def attributes(session: Session) -> Iterator[tuple[Any, str]]:
+    """Everything that changes while a program is specialised, but for the names and the heap."""
+    b = session.b
+    for holder in (b, b.names, b.facts, session.shared):
+        yield from ((holder, name) for name in vars(holder) if name not in KEPT)
+    yield session, "params"
+    yield session, "given_ints"
+    for part in session.parts:
+        yield from ((part, name) for name in owned(type(part)))
+        for holder in part.holders():
+            yield from ((holder, name) for name in vars(holder))
+
+
+def probe(evaluator: Specialiser) -> None:
     """Changes everything after a checkpoint, and looks at it after the rollback."""
-    parts = list(specialiser.attempt_parts())
-    before = {}
-    for part in parts:
-        for name, value in vars(part).items():
-            if name not in KEPT:
-                content = value.copy() if isinstance(value, (list, dict, set)) else value
-                before[id(part), name] = part, value, content
-    saved = specialiser.checkpoint()
-    names = set(specialiser.state.env)
-    specialiser.state.env["junk"] = None
+    session = evaluator.session
+    before = []
+    for holder, name in attributes(session):
+        value = getattr(holder, name)
+        content = value.copy() if isinstance(value, (list, dict, set)) else value
+        before.append((holder, name, value, content))
+    saved = session.checkpoint()
+    names = set(session.state.env)
+    session.state.env["junk"] = None
     junk = object()
-    for _, value, _ in list(before.values()):
+    for holder, name, value, _ in before:
         if isinstance(value, list):
             value.append(junk)
         elif isinstance(value, dict):
             value["junk"] = junk
         elif isinstance(value, set):
             value.add(junk)
-    for (_, name), (part, value, _) in before.items():
-        if not isinstance(value, (list, dict, set)):
-            setattr(part, name, junk)
-    specialiser.rollback(saved)
-    for (_, name), (part, value, content) in before.items():
-        where = f"{type(part).__name__}.{name}"
-        now = getattr(part, name)
-        if isinstance(value, State):
-            assert set(now.env) == names, where
-        elif isinstance(value, (list, dict, set)):
+        else:
+            setattr(holder, name, junk)
+    session.rollback(saved)
+    assert set(session.state.env) == names
+    for holder, name, value, content in before:
+        where = f"{type(holder).__name__}.{name}"
+        now = getattr(holder, name)
+        if isinstance(value, (list, dict, set)):
             assert now is value and now == content, where
         else:
             assert now is value, where
+            parts = (session.b, session.b.names, session.b.facts)
             known = isinstance(value, FIXED) or any(value is p for p in parts)
-            assert known or callable(value), f"{where}: can {type(value)} change in place?"
+            assert known, f"{where}: can {type(value)} change in place?"
 
 
 def test_every_attribute_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +87,22 @@ def test_every_attribute_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
         s2s.function(lambda x: x * 2.0, backend="loops")(1.0)
     cause = caught.value.__cause__ or caught.value
     assert isinstance(cause, Probed), cause
+
+
+def test_parts_have_no_undeclared_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Specialiser] = []
+    original = Specialiser.run_main
+
+    def run_main(self: Specialiser, args: Any) -> Any:
+        made.append(self)
+        return original(self, args)
+
+    monkeypatch.setattr(Specialiser, "run_main", run_main)
+    s2s.grad(written_after_a_loop, backend="loops")(np.ones(3))
+    parts = [p for e in made for p in vars(e).values() if isinstance(p, Part)]
+    assert len(parts) > 20
+    for part in parts:
+        assert set(vars(part)) <= {f.name for f in fields(type(part))}, type(part)
 
 
 FUNCTIONS = (lambda v: np.sum(v * v), lambda v: np.sum(v * 3.0))
