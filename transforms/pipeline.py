@@ -49,8 +49,8 @@ from .ir.nodes import (
 from .ir.printer import print_ir
 from .ir.record import field, record
 from .ir.symbolic_dims import Guard
-from .lower import lower
 from .lower.loops.parallelize import ParallelVerdict
+from .lower.lower import lower
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions

@@ -6,10 +6,8 @@ from typing import Any
 
 from .. import kernels
 from ..errors import UnsupportedError
-from ..kernels import random
-from ..transforms.rules.random_draws import LEGACY_METHODS
-
-ADVICE = "it needs Python or a library at run time; compute it outside, or write it out"
+from ..kernels.operations import operation
+from ..transforms.lower.loop_ir.operations import NEEDS_PYTHON as ADVICE
 
 
 def error(kind: Any, place: str) -> UnsupportedError:
@@ -23,22 +21,7 @@ def error(kind: Any, place: str) -> UnsupportedError:
 
 def name_of(function: Any) -> str | None:
     """The user-visible name of a runtime function that needs Python, or None for others."""
-    return _names().get(id(function))
-
-
-def _names() -> dict[int, str]:
-    from ..kernels_numba.random import FOREIGN
-
-    found: dict[Any, str] = {
-        kernels.show: "print",
-        random.default_rng: "np.random.default_rng",
-        random.seed: "np.random.seed",
-    }
-    # Numba's implementation of `integers` allocates an array.
-    for method in (*FOREIGN, "integers"):
-        for kind in ("one", "fill"):
-            found[getattr(random, f"{kind}_{method}")] = f"Generator.{method}"
-    for method in LEGACY_METHODS:
-        for kind in ("one", "fill"):
-            found[getattr(random, f"legacy_{kind}_{method}")] = f"np.random.{method}"
-    return {id(function): name for function, name in found.items()}
+    if function is kernels.show:
+        return "print"
+    op = operation(function)
+    return op.user_name if op is not None and "aot" in op.unavailable else None

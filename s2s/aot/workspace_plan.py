@@ -18,15 +18,12 @@ import numpy as np
 from .. import kernels
 from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
+from ..kernels.operations import operation
 
 ALIGNMENT = 64
 HEADER_BYTES = 64
 MAX_BYTES = 1 << 48  # bytes; a larger size counts as an overflow
 
-_PURE_FUNCTIONS = (
-    kernels.trip_count, kernels.arange_count, kernels.slice_start, kernels.slice_stop,
-    kernels.floor_divide, kernels.remainder,
-)  # fmt: skip
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
@@ -321,7 +318,8 @@ class _EntryExpressions:
             return ast.IfExp(*parts) if parts else None
         if isinstance(node, ast.Call) and not is_reshape(node):
             function = self.types.value(node.func)
-            if function in _PURE_FUNCTIONS or function in (np.int64, np.float64):
+            op = operation(function)
+            if (op is not None and op.is_index) or function in (np.int64, np.float64):
                 parts = self._known_all(node.args)
                 return ast.Call(node.func, parts, []) if parts else None
         return None

@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from .. import kernels
+from ..kernels.operations import operation
 from . import elementary, stack_limit
 from .llvm_utils import INT, new_function
 from .value_types import (
@@ -60,14 +61,16 @@ def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
     if result is None:
         if _writer(function, first) is None:
             return None
-        result = (
-            boolean
-            if function in _RETURN_BOOLEAN
-            else int64
-            if function in _RETURN_INT64
-            else first
-        )
+        result = _result_of(function, first)
     return Callee(function, args, result)
+
+
+def _result_of(function: Any, first: Any) -> Any:
+    """The result type of a function of this file, given the type of its arguments."""
+    if function in _SIGNS or function is operator.not_:
+        return boolean
+    op = operation(function)
+    return {"bool": boolean, "int64": int64}.get(op.result, first) if op is not None else first
 
 
 def emitter(callee: Callee) -> Writer | None:
@@ -247,8 +250,6 @@ _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
 }  # fmt: skip
-_RETURN_BOOLEAN = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite, kernels.stack_is_low}
-_RETURN_INT64 = {kernels.to_int, kernels.arange_count}
 
 _ON_FLOATS: dict[Any, Writer] = {
     operator.add: _builder_method("fadd"),

@@ -5,8 +5,9 @@ their compiled versions with Numba; it must be imported before lowered code is c
 
 Start with this file, which has matrix products, growing lists, chunks of parallel loops, integer
 and special functions.  `linalg.py`, `fft.py` and `random.py` have matrix functions, Fourier
-transforms and random draws; `registry.py` maps routines to their compiled versions.  Lowered code
-uses this package under the name `rt`.  May import `transforms`.
+transforms and random draws; `registry.py` maps routines to their compiled versions, `operations.py`
+functions to their entries in the table of operations.  Lowered code uses this package under the
+name `rt`.  May import `transforms`.
 """
 
 from __future__ import annotations

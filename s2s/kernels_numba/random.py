@@ -16,12 +16,15 @@ from numba.extending import overload
 
 from ..kernels import random
 from ..kernels.random import draw_into, draw_one  # noqa: F401  (read by the templates)
-from ..transforms.rules.random_draws import GENERATOR_METHODS, INTEGER_METHODS, LEGACY_METHODS
+from ..transforms.rules.random_draws import (
+    GENERATOR_METHODS,
+    INTEGER_METHODS,
+    INTERPRETED_METHODS,
+    LEGACY_METHODS,
+)
 
 _RNG = numba.typeof(np.random.default_rng())
 
-# Methods that Numba lacks, or whose parameters it interprets differently.
-FOREIGN = ("gumbel", "vonmises", "hypergeometric", "choice", "permutation")
 # Methods with a `dtype` parameter.
 _WITH_DTYPE = ("random", "standard_normal", "standard_exponential", "standard_gamma")
 
@@ -100,7 +103,7 @@ def _foreign(method: str, legacy: bool) -> None:
 
 
 for _method in GENERATOR_METHODS:
-    if _method in FOREIGN:
+    if _method in INTERPRETED_METHODS:
         _foreign(_method, legacy=False)
     else:
         _native(_method)

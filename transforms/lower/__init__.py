@@ -1,7 +1,8 @@
 """Lowering: memory form -> loop-level IR -> source of a Python module that Numba compiles.
 
 `lower(module, facts)` in `lower.py` is the entry point; start reading there.  `loop_ir/nodes.py` is
-the grammar of the loop-level IR.  The folders, from the lowest layer up:
+the grammar of the loop-level IR.  Nothing is imported here, because code generation needs the table
+of operations in `loop_ir` without the compiler.  The folders, from the lowest layer up:
 
 - `loop_ir`: nodes, traversal and the Python printer.
 - `build`, `ops`: translation of the operations of the memory form to loop-level IR.
@@ -12,9 +13,3 @@ the grammar of the loop-level IR.  The folders, from the lowest layer up:
 May import `ir`, `runtime`, `frontend`, `rules` and `simplify` of the compiler, but not `autodiff`,
 `batch` or `checkpoint`, which are siblings.  Numba and LLVM are never imported.
 """
-
-from __future__ import annotations
-
-from .lower import LoweredModule, lower
-
-__all__ = ["LoweredModule", "lower"]

@@ -35,6 +35,9 @@ INTEGER_METHODS = (
     "poisson binomial geometric negative_binomial zipf logseries hypergeometric integers randint "
     "permutation choice"
 ).split()
+# Methods of a Generator that Numba lacks, or whose parameters it interprets differently: NumPy
+# computes them in the interpreter.
+INTERPRETED_METHODS = ("gumbel", "vonmises", "hypergeometric", "choice", "permutation")
 # Methods that take dtype=.
 DTYPE_METHODS = ("random", "standard_normal", "standard_exponential", "standard_gamma", "integers")
 

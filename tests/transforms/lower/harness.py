@@ -14,7 +14,7 @@ from s2s.transforms.bufferize.bufferize import bufferize
 from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import Builder, NameSupply, Sym
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
-from s2s.transforms.lower import LoweredModule, lower
+from s2s.transforms.lower.lower import LoweredModule, lower
 
 
 def param(name: str, value: Any) -> nodes.Var:

@@ -69,6 +69,11 @@ def at(buffer: str, *index: L.Expr, dtype: str = "float64") -> L.Load:
     return L.Load(buffer, index, dtype)
 
 
+def drawn(buffer: str) -> L.Call:
+    """A call that writes a whole buffer and may not be moved."""
+    return L.Call("rt.draws.legacy_fill_random_sample", (L.Subview(buffer),))
+
+
 def loop(
     *body: L.Stmt,
     var: str = "i",

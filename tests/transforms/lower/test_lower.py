@@ -10,9 +10,9 @@ from s2s.transforms.ir import nodes
 from s2s.transforms.ir.errors import UnsupportedError
 from s2s.transforms.ir.op_registry import RULES
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.lower import lower
 from s2s.transforms.lower.build.context import HANDLERS
 from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.lower import lower
 from tests.transforms.lower.harness import execute, lowered, run
 
 LEAST, MOST = -(2**63), 2**63 - 1

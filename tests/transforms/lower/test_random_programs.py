@@ -17,7 +17,7 @@ from s2s.transforms.diagnostics.interpreter import evaluate
 from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import Builder, NameSupply, Sym, const
 from s2s.transforms.ir.symbolic_dims import Dim, Facts
-from s2s.transforms.lower import lower
+from s2s.transforms.lower.lower import lower
 from tests.transforms.lower.harness import agree, execute, param, strong
 
 SEEDS = int(os.environ.get("S2S_FUZZ", "60"))

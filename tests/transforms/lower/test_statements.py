@@ -8,7 +8,7 @@ import pytest
 from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import const
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.lower import lower
+from s2s.transforms.lower.lower import lower
 
 from .harness import execute, lowered, run
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import shared_buffers
+from .liveness import defs
 
 MayAlias = Callable[[str, str], bool]
 
@@ -17,13 +19,8 @@ def with_bindings(body: list[L.Stmt], may_alias: MayAlias) -> MayAlias:
     """
     groups: dict[str, set[str]] = {}
     for s in L.walk(body):
-        names: list[str] = []
-        if isinstance(s, L.Rebind):
-            names = [s.name, s.other]
-        elif isinstance(s, L.View):
-            names = [s.name, s.buffer]
-        elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
-            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Subview))]
+        others = shared_buffers(s)
+        names = [*defs(s), *others] if others else ()
         group = set(names).union(*(groups.get(n, ()) for n in names))
         groups.update(dict.fromkeys(group, group))
 

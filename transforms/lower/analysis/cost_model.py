@@ -7,13 +7,12 @@ whether starting threads for a loop is profitable.
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import OPS
 from .liveness import defs, names_in
 from .single_assignment import single_definitions
 
-# The costs of slow operators and of function calls, in additions.
+# The costs of slow operators, in additions.
 _OPERATOR_COSTS = {"/": 4, "//": 8, "%": 8, "**": 20}
-CALL_COST = 15
-CHEAP_CALLS = {"np.sqrt": 4, "abs": 1, "np.abs": 1}
 # Dtypes of half the width: a vector register holds twice as many, so each costs half.
 _HALF_WIDTH = ("float32", "complex64", "int32")
 # The trip count assumed for a loop whose trip count is not available before the outer loop.
@@ -85,7 +84,7 @@ def _cost(e: L.Expr) -> int:
         return _half_additions(1, e.dtype)  # address computation is not counted
     own = 0
     if isinstance(e, L.Apply):
-        own = CHEAP_CALLS.get(e.function, CALL_COST)
+        own = OPS[e.function].cost
     elif isinstance(e, L.Bin):
         own = _OPERATOR_COSTS.get(e.op, 1)
     elif isinstance(e, (L.Un, L.Select)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import operation_of
 from ..ops.scalar_ops import minmax_select
 from .alias import MayAlias, with_bindings
 from .liveness import Names, defs, live_after_loops, names_in, upward_exposed, uses
@@ -104,13 +105,12 @@ def reversible_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]
 
 def _unsupported(stmt: L.Stmt) -> str:
     """The reason why a loop with this statement is not analysed."""
-    if isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
-        return "it holds a product of matrices"
     if isinstance(stmt, L.Print):
         return "it prints"
     if isinstance(stmt, (L.Rebind, L.View)):
         return f"{stmt.name} is another name for an array"
-    return "it holds a call"
+    op = operation_of(stmt)
+    return f"it holds {op.what}" if op is not None else "it returns"
 
 
 # ---------------------------------------------------------------- scalar reductions

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...ir.lazy import lazy_property
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import OPS, shared_buffers, written_buffers
 from .alias import MayAlias
 from .liveness import defs
 
@@ -96,10 +97,8 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
     elif isinstance(stmt, L.Loop):
         f.writes.add(stmt.var)
         f.loops.add(stmt.var)
-    elif isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
-        c = stmt.args[-1]
-        assert isinstance(c, L.Subview)
-        f.stores.append((c.buffer, None))
+    elif isinstance(stmt, L.Call) and OPS[stmt.function].is_silent:
+        f.stores += [(buffer, None) for buffer in written_buffers(stmt)]
     elif isinstance(stmt, L.Fail):
         f.fails = True
     elif not isinstance(stmt, (L.If, L.Comment)):
@@ -144,9 +143,4 @@ def may_access(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
 
 def may_modify(stmt: L.Stmt) -> set[str]:
     """The buffers that a statement itself may write to or give another name."""
-    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Subview)}
-    if isinstance(stmt, (L.Store, L.View)):
-        names.add(stmt.buffer)
-    if isinstance(stmt, L.Rebind):
-        names.add(stmt.other)
-    return names
+    return written_buffers(stmt) | shared_buffers(stmt)

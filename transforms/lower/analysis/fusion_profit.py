@@ -7,7 +7,7 @@ index.
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from .cost_model import CHEAP_CALLS
+from ..loop_ir.operations import OPS
 
 
 def is_fusion_unprofitable(
@@ -59,7 +59,7 @@ def has_expensive_calls(body: list[L.Stmt]) -> bool:
     A vector of calls takes hardly longer than a single call.
     """
     parts = (p for s in L.walk(body) for p in L.subexprs_read(s))
-    return any(isinstance(p, L.Apply) and p.function not in CHEAP_CALLS for p in parts)
+    return any(isinstance(p, L.Apply) and not OPS[p.function].is_cheap for p in parts)
 
 
 def _is_scalar_loop(loop: L.Loop) -> bool:

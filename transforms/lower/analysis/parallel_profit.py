@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from ...ir.symbolic_dims import Atom, Dim, Facts, Guard, Monomial
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import operation_of
 from .cost_model import loop_cost
 from .liveness import defs
 from .single_assignment import single_definitions
@@ -35,8 +36,9 @@ WorkPolynomial = dict[Monomial, Fraction]
 
 def min_parallel_work(body: list[L.Stmt]) -> int:
     """The least work of a loop in this body for which threads are profitable."""
-    products = any(isinstance(s, L.Call) and s.function in L.GEMM_ROUTINES for s in L.walk(body))
-    return MIN_PARALLEL_WORK_WITH_GEMM if products else MIN_PARALLEL_WORK
+    operations = filter(None, map(operation_of, L.walk(body)))
+    threads = any(op.has_threads for op in operations)
+    return MIN_PARALLEL_WORK_WITH_GEMM if threads else MIN_PARALLEL_WORK
 
 
 def decide_parallel(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import OPS
 from .liveness import defs, names_in
 
 
@@ -19,7 +20,7 @@ def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Exp
     found: dict[str, L.Expr] = {}
     for s in L.walk(body):
         if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1:
-            if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or _is_fixed(s.expr, times):
+            if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or is_fixed(s.expr, times):
                 found[s.name] = resolve(s.expr, found)
     return found
 
@@ -37,16 +38,15 @@ def resolve(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
     return L.map_expr(e, definition)
 
 
-def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bool:
+def is_fixed(e: L.Expr, times: Counter[str]) -> bool:
     """True if an expression has the same value wherever its names are bound.
 
-    It may contain calls of NumPy's functions and of those whose names start with one of `calls`.
     Literals and names on their own do not count.
     """
     for part in L.walk_expr(e):
         if isinstance(part, (L.Load, L.Field)):
             return False
-        if isinstance(part, L.Apply) and not part.function.startswith(("np.", *calls)):
+        if isinstance(part, L.Apply) and not OPS[part.function].is_pure:
             return False
         name = part.buffer if isinstance(part, L.Size) else getattr(part, "name", None)
         if name is not None and times[name] > 1:

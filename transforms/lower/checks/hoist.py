@@ -22,6 +22,7 @@ from ..analysis.bounds import split_constant
 from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import OPS, written_buffers
 
 # The statements that a loop with hoisted checks may contain.
 _ALLOWED = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.View, L.Fail)
@@ -53,14 +54,7 @@ def _hoisted(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.St
         return []
     if not all(map(_is_allowed, inside)):
         return []
-    written = {s.buffer for s in inside if isinstance(s, L.Store)}
-    written |= {
-        a.buffer
-        for s in inside
-        if isinstance(s, L.Call)
-        for a in s.args[-1:]
-        if isinstance(a, L.Subview)
-    }
+    written = {buffer for s in inside for buffer in written_buffers(s)}
     if any(may_alias(w, v) for w in written for v in escaping):
         return []
     bound = Counter(name for s in inside for name in defs(s))
@@ -138,6 +132,4 @@ def _may_vary(e: L.Expr, bound: Counter[str], written: set[str], may_alias: MayA
 
 
 def _is_allowed(stmt: L.Stmt) -> bool:
-    return isinstance(stmt, _ALLOWED) or (
-        isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES
-    )
+    return isinstance(stmt, _ALLOWED) or (isinstance(stmt, L.Call) and OPS[stmt.function].is_silent)

@@ -16,6 +16,7 @@ from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import resolve
 from ..analysis.stored_scalars import only_stores
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import written_buffers
 
 # The maximal number of subexpressions of a definition that is substituted for its name.
 MAX_DEFINITION_SIZE = 100
@@ -273,11 +274,8 @@ class _CheckEliminator:
         names, buffers = set[str](), set[str]()
         for s in L.walk([stmt]):
             names.update(defs(s))
-            if isinstance(s, L.Store):
-                if id(s) not in self.scalar_stores:
-                    buffers.add(s.buffer)
-            elif isinstance(s, (L.Call, L.CallBuffers, L.CallRoutine)):
-                buffers |= {a.buffer for a in s.args if isinstance(a, L.Subview)}
+            if id(s) not in self.scalar_stores:
+                buffers |= written_buffers(s)
         return names, buffers
 
 

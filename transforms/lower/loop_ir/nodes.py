@@ -242,9 +242,6 @@ class Return:
     results: tuple[Expr | Subview, ...]
 
 
-# Runtime routines for matrix products.  They write to their last argument and only read the others.
-GEMM_ROUTINES = ("rt.gemm", "rt.gemm_at")
-
 Stmt = (
     Let | Alloc | View | Rebind | Store | Loop | While | Break | If | Fail | Call | CallBuffers
     | CallRoutine | Print | Comment | Return

@@ -14,6 +14,7 @@ from ..analysis.dependence import is_small
 from ..analysis.liveness import defs
 from ..analysis.single_assignment import single_definitions, value_before_loop
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import shared_buffers
 
 # The statements that enclose a statement, outermost first, and the statement itself.
 Path = tuple[L.Stmt, ...]
@@ -72,12 +73,8 @@ def _aliased(body: list[L.Stmt]) -> set[str]:
     """The variables whose buffers may be bound to another variable."""
     names: set[str] = set()
     for s in L.walk(body):
-        if isinstance(s, L.Rebind):
-            names |= {s.name, s.other}
-        elif isinstance(s, L.View):
-            names |= {s.name, s.buffer}
-        elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
-            names |= {*s.names, *(a.buffer for a in s.args if isinstance(a, L.Subview))}
+        if isinstance(s, (L.Rebind, L.View, L.CallBuffers, L.CallRoutine)):
+            names |= {*defs(s), *shared_buffers(s)}
     return names
 
 

@@ -29,6 +29,7 @@ from ..analysis.parameters import Parameters
 from ..analysis.single_assignment import single_definitions
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
+from ..loop_ir.operations import written_buffers
 
 # The assumed trip count of a loop or length of an axis that is not a constant.
 DEFAULT_LENGTH = 32
@@ -122,16 +123,16 @@ def collect_uses(body: list[L.Stmt]) -> dict[str, Uses]:
             for e in L.exprs_of(stmt):
                 if isinstance(e, L.Subview):
                     of(e.buffer).whole = True
-                    of(e.buffer).written |= _may_write(stmt, e)
                 for part in (p for i in _scalars(e) for p in L.walk_expr(i)):
                     if isinstance(part, L.Load):
                         of(part.buffer).accesses.append(Access(part.index, around, "load"))
+            for buffer in written_buffers(stmt):
+                of(buffer).written = True
             if isinstance(stmt, L.Alloc):
                 of(stmt.name).allocs.append(stmt)
             elif isinstance(stmt, L.Store):
                 access = Access(stmt.index, around, "add" if stmt.add else "store")
                 of(stmt.buffer).accesses.append(access)
-                of(stmt.buffer).written = True
             elif isinstance(stmt, L.View):
                 of(stmt.name).whole = of(stmt.buffer).whole = True
             elif isinstance(stmt, L.Rebind):
@@ -150,13 +151,6 @@ def collect_uses(body: list[L.Stmt]) -> dict[str, Uses]:
 def _scalars(e: L.Expr | L.Subview) -> tuple[L.Expr, ...]:
     """The scalar expressions of an argument."""
     return e.index if isinstance(e, L.Subview) else (e,)
-
-
-def _may_write(stmt: L.Stmt, e: L.Subview) -> bool:
-    """True if a statement may write to a buffer that it takes as a `Subview`."""
-    if isinstance(stmt, L.Call) and stmt.function in L.GEMM_ROUTINES:
-        return stmt.args[-1] is e
-    return not isinstance(stmt, (L.Return, L.Print))
 
 
 def _classes(uses: dict[str, Uses]) -> Iterable[list[str]]:

@@ -16,6 +16,7 @@ from ...ir.errors import UnsupportedError
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 from ..loop_ir.conversions import _literal, cast, kind, wrap_to_dtype
+from ..loop_ir.operations import OPS
 from .bit_shift import guarded_shift
 
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/"}
@@ -30,24 +31,9 @@ _COMPARE_CONSTANTS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-# Scalar functions that Numba provides under NumPy's name, with NumPy's semantics.
-_NUMPY = {
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan",
-    "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
-    "arctanh", "hypot", "logaddexp", "logaddexp2", "copysign",
-    "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint",
-    "nextafter", "deg2rad", "rad2deg", "degrees", "radians", "ldexp", "sign",
-    "gcd", "lcm", "spacing", "reciprocal", "fabs",
-}  # fmt: skip
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 # Operations that return the element unchanged, converted to the result's dtype.
 CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient"}
-# Scalar functions of the runtime, computed in the compute dtype.
-_RUNTIME = {
-    "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
-    "heaviside", "float_power", "erfcx", "erfinv", "erfcinv", "ndtri", "expit", "digamma",
-    "polygamma", "beta", "betaln", "jv", "iv", "ive",
-}  # fmt: skip
 
 # Cost per element, roughly in units of one addition.  Operations that are not listed cost 8.
 _COSTS = {
@@ -112,10 +98,9 @@ def element(
         return cast(L.Bin("!=", xs[0], L.Lit(0, compute), "bool"), compute)
     if op == "mod":
         op = "remainder"
-    if op in _NUMPY:
-        return _call(f"np.{op}", xs, result)
-    if op in _RUNTIME:
-        return _call(f"rt.{op}", xs, result)
+    for function in (f"np.{op}", f"rt.{op}"):
+        if function in OPS:
+            return _call(function, xs, result)
     raise UnsupportedError(f"{op} cannot be compiled yet")
 
 

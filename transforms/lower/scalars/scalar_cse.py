@@ -14,12 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..analysis.liveness import defs, names_in
-from ..analysis.single_assignment import _is_fixed
+from ..analysis.single_assignment import is_fixed
 from ..loop_ir import nodes as L
-
-# Runtime calls, besides NumPy's functions, whose results are reused.  They cost more than reading a
-# variable.
-_REUSED_CALLS = ("rt.natural_power",)
 
 
 def scalar_cse(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
@@ -39,11 +35,7 @@ def scalar_cse(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]
     for stmt in body:
         if replacement:
             L.map_stmts([stmt], replaced)
-        if (
-            isinstance(stmt, L.Let)
-            and times[stmt.name] == 1
-            and _is_fixed(stmt.expr, times, _REUSED_CALLS)
-        ):
+        if isinstance(stmt, L.Let) and times[stmt.name] == 1 and is_fixed(stmt.expr, times):
             earlier = first.setdefault(stmt.expr, stmt.name)
             if earlier != stmt.name and stmt.name not in live_out:
                 replacement[stmt.name] = earlier
@@ -61,7 +53,7 @@ def _without_dead_integers(
     for stmt in reversed(body):
         if isinstance(stmt, L.Let) and not reads[stmt.name] and stmt.name not in live_out:
             if stmt.expr.dtype == "int64" and times[stmt.name] == 1:
-                if _is_fixed(stmt.expr, times):
+                if is_fixed(stmt.expr, times):
                     reads.subtract(_names(stmt.expr))
                     continue
         out.append(stmt)

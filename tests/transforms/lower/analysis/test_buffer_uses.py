@@ -55,7 +55,7 @@ def test_accesses_with_their_paths():
         "rt.gemm(t, t, t)",
         "(p, t) = g(n)",
         "return (t,)",
-        "for i in range(n):\n    rt.fill(t)",
+        "for i in range(n):\n    rt.draws.legacy_fill_random_sample(t)",
     ],
 )
 def test_odd_uses(source):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from s2s.transforms.lower.analysis.cost_model import (
-    CALL_COST,
     DEFAULT_TRIP_COUNT,
     loop_cost,
     trip_count,
 )
 from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.loop_ir.operations import CALL_COST
 from tests.transforms.lower.loop_ir_text import ir, loops_of, run_body
 
 

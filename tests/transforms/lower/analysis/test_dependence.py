@@ -174,7 +174,8 @@ def test_small_buffers(size, small):
          "it holds a product of matrices"),
         ("rt.show('{}', 'float64', s)", {}, "it prints"),
         ("v = x.reshape((n,))", {}, "v is another name for an array"),
-        ("rt.free(x)", {"x": "float64[:]"}, "it holds a call"),
+        ("rt.draws.seed(n)", {}, "it holds a random draw"),
+        ("return ()", {}, "it returns"),
     ],
 )  # fmt: skip
 def test_reasons(body, options, reason):

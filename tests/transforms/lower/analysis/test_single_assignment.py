@@ -34,9 +34,10 @@ def test_definitions_are_substituted_in_one_another():
         ("a = n + 1", True),
         ("a = n", True),
         ("a = np.int64(1)", False),  # a literal may well be the start of a count
-        ("a = rt.to_int(np.floor(s))", False),
-        ("a = np.maximum(n, k)", True),
-        ("a = rt.trip_count(0, n, k)", False),
+        ("a = rt.to_int(np.floor(s))", True),
+        ("a = np.gcd(n, k)", True),
+        ("a = rt.trip_count(0, n, k)", True),
+        ("a = rt.stack_limit(n)", False),
         ("a = x[0]", False),
         ("a = n + 1\na = n + 2", False),
         ("a = m + 1\nm = n + 1\nm = k + 1", False),  # of a name with two values

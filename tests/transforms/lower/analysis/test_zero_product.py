@@ -50,7 +50,7 @@ def test_arrays_that_are_only_read():
     assert numbers().ranks == {"x": 1, "y": 1, "z": 1}  # integers have no infinity
     assert numbers(changed="x").ranks == {"y": 1, "z": 1}
     assert numbers(changed="x", may_alias=lambda a, b: {a, b} <= {"x", "z"}).ranks == {"y": 1}
-    assert numbers("rt.fill(x[0])").ranks.keys() == {"x", "y", "z"}
+    assert numbers("rt.draws.seed(x[0])").ranks.keys() == {"x", "y", "z"}
 
 
 @pytest.mark.parametrize(

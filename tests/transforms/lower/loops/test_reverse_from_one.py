@@ -69,7 +69,7 @@ def test_a_loop_that_was_reversed_again_stays():
 def test_the_indices_are_those_of_the_forward_loop_reversed(a, b, step):
     """Oracle: Python's `range` of the forward loop, reversed; no bound leaves 64 bits."""
     op = "-" if step == 1 else "+"
-    before = ir(f"for i in range(b {op} 1, a {op} 1, {-step}):\n    rt.note(i)")
+    before = ir(f"for i in range(b {op} 1, a {op} 1, {-step}):\n    rt.draws.seed(i)")
     after = copy.deepcopy(before)
     count_from_stop(after, {"i": step}, Emitter({*"iab"}).new_name)
     (loop,) = after

@@ -10,7 +10,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loops.scatter_to_gather import scatter_to_gather
-from tests.transforms.lower.loop_ir_text import run_body
+from tests.transforms.lower.loop_ir_text import drawn, run_body
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N, M = L.Name("n"), L.Name("m")
@@ -133,7 +133,7 @@ def test_a_range_that_changes_between_stays():
 
 
 def test_an_addend_seen_as_a_whole_stays():
-    use = L.Call("rt.use", (L.Subview("t"),))
+    use = drawn("t")
     unchanged([*fill(), scatter(0), scatter(1), use])
 
 

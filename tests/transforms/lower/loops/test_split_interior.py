@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loops.split_interior import split_interior
-from tests.transforms.lower.loop_ir_text import run_body
+from tests.transforms.lower.loop_ir_text import drawn, run_body
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -105,7 +105,7 @@ def test_the_inside_stands_next_to_what_it_joins():
         [adds(2), reads(1, stops=(M,))],
         [adds(2), reads(3)],
         [adds(2), nest(L.Store("y", plus(0), L.Load("x", plus(0), F)), wider(N, 2))],
-        [adds(2), L.Call("rt.use", (L.Subview("x"),)), reads(1)],
+        [adds(2), drawn("x"), reads(1)],
         [adds(2, expr=L.Load("x", plus(1), F)), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F), True), L.add(N, L.lit(2))), reads(1)],
         [nest(L.Store("x", plus(0), L.Load("t", plus(0), F)), wider(N, 2)), reads(1)],

@@ -12,7 +12,7 @@ import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import loop, run_body
+from tests.transforms.lower.loop_ir_text import drawn, loop, run_body
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -87,7 +87,12 @@ ROWS = L.Load("rows", (K,), "int64")
         [rounds(loop(ADD, READ, CLEAR, put("x", at("t"), INNER, add=True)))],
         [rounds(loop(ADD, READ, CLEAR), loop(put("x", at("t"), add=True)))],
         [rounds(loop(put("y", at("x"))), loop(ADD, put("x", at("t"), INNER), CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Subview("x"),)))],
+        [
+            rounds(
+                loop(ADD, READ, CLEAR),
+                drawn("x"),
+            )
+        ],
         [rounds(L.Alloc("x", F, (N,)), loop(ADD, READ, CLEAR))],
         [rounds(loop(ADD, READ, CLEAR), L.Rebind("x", "y"))],
         [rounds(loop(ADD, READ, CLEAR, stop=K))],

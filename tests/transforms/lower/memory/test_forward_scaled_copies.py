@@ -12,7 +12,7 @@ import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.forward_scaled_copies import forward_scaled_copies
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import loop
+from tests.transforms.lower.loop_ir_text import drawn, loop
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -83,8 +83,20 @@ def test_at_other_places():
         ],
         [*FILL, *MADE, loop(L.Store("u", (I,), lit(0.0))), adds(at("u")), adds(at("t"), 1)],
         [*FILL, MADE[0], adds(at("u")), MADE[1], adds(at("u")), adds(at("t"), 1)],
-        [*FILL, *MADE, adds(at("u")), adds(at("t"), 1), L.Call("rt.use", (L.Subview("u"),))],
-        [*FILL, *MADE, L.Call("rt.use", (L.Subview("t"),)), adds(at("u")), adds(at("t"), 1)],
+        [
+            *FILL,
+            *MADE,
+            adds(at("u")),
+            adds(at("t"), 1),
+            drawn("u"),
+        ],
+        [
+            *FILL,
+            *MADE,
+            drawn("t"),
+            adds(at("u")),
+            adds(at("t"), 1),
+        ],
         [*FILL, L.Loop("k", L.ZERO, N, L.ONE, [*MADE, adds(at("u")), adds(at("t"), 1)])],
         [*FILL, alloc("u", L.add(N, L.ONE)), MADE[1], adds(at("u")), adds(at("t"), 1)],
     ],

@@ -45,9 +45,9 @@ def test_sizes_are_spelt_out_and_never_negative():
 
 
 def test_as_far_as_sizes_are_known():
-    assert hoisted(
-        loop(loop(alloc(L.Size("u", 0)), var="j"), L.CallBuffers(("u",), "rt.f", ()))
-    ) == [loop(alloc(L.Size("u", 0)), loop(var="j"), L.CallBuffers(("u",), "rt.f", ()))]
+    assert hoisted(loop(loop(alloc(L.Size("u", 0)), var="j"), L.CallRoutine(("u",), "g", ()))) == [
+        loop(alloc(L.Size("u", 0)), loop(var="j"), L.CallRoutine(("u",), "g", ()))
+    ]
     triangle = hoisted(loop(loop(alloc(i), var="j")))
     assert isinstance(triangle[0], L.Loop) and isinstance(triangle[0].body[0], L.Alloc)
 

@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.memory.hoist_fills import hoist_fills
-from tests.transforms.lower.loop_ir_text import loop, run_body
+from tests.transforms.lower.loop_ir_text import drawn, loop, run_body
 
 F = "float64"
 I, J, K, N = (L.Name(name) for name in "ijkn")  # noqa: E741
@@ -98,7 +98,7 @@ ONE = L.Lit(1.0, F)
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
         [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
         [MADE, rounds(FILL, LOW, SUM, parallel=True)],
-        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Subview("t"),)))],
+        [MADE, rounds(FILL, LOW, drawn("t"))],
         [MADE, rounds(FILL, loop(put(ZERO, I), stop=K), SUM)],
         [MADE, rounds(L.Let("m", L.Load("y", (K,), "int64")), put(ZERO, L.Name("m")), SUM)],
     ],

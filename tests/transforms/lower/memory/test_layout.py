@@ -107,7 +107,7 @@ def test_the_other_axes_follow_the_loops():
 
 
 SHALLOW = nest(L.Store("y", (i, k), at("x", i, k)), over=((k, M), (i, N)))
-CALL = L.Call("rt.gemm", (L.Subview("y"), L.Subview("x")))
+CALL = L.Call("rt.fft.resize", (L.Subview("y"), L.Subview("x")))
 OWN = [L.Alloc("t", F, (N, M)), nest(L.Store("t", (i, k), at("y", i, k)), over=((k, M), (i, N)))]
 LITERAL = ((j, N), (k, L.lit(3)), (i, N))
 

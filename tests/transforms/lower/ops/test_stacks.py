@@ -9,7 +9,7 @@ from s2s.transforms.ir import nodes
 from s2s.transforms.ir.builder import const
 from s2s.transforms.ir.errors import UnsupportedError
 from s2s.transforms.ir.symbolic_dims import Dim
-from s2s.transforms.lower import lower
+from s2s.transforms.lower.lower import lower
 from tests.transforms.lower.harness import execute
 
 F = nodes.Scalar("float64")
