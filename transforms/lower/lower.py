@@ -149,12 +149,12 @@ def lower_function(
     specialise_small_axes(function, facts)
     function = accumulate_to_value(function, facts)
     ctx = Context(function, facts, failures or Failures(), boundscheck)
-    params = [ctx.python_name(p) for p in function.params]
+    params = [_param(ctx.python_name(p), p.type) for p in function.params]
     outs = _out_buffers(ctx)
-    params += list(outs.values())
+    params += [_param(name, function.results[position].type) for position, name in outs.items()]
     if function.notes.get("callee"):
         ctx.stack = L.Name(ctx.emitter.new_name("stack"))
-        params.append(ctx.stack.name)
+        params.append(L.Param(ctx.stack.name, "int64"))
     elif any(isinstance(s, nodes.Call) for s in nodes.walk(function.body)):
         ctx.stack = ctx.emitter.let(
             L.Apply("rt.stack_limit", (L.lit(STACK_RESERVE),), "int64"), "stack"
@@ -171,9 +171,17 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             ctx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     ctx.emitter.add(L.Return(tuple(results)))
-    return L.Routine(
-        function.name, params, run_loop_passes(ctx, params, outs, parallel, facts, verdicts)
-    )
+    names = [p.name for p in params]
+    body = run_loop_passes(ctx, names, outs, parallel, facts, verdicts)
+    return L.Routine(function.name, params, body)
+
+
+def _param(name: str, type_: nodes.Type) -> L.Param:
+    """The parameter of a routine for a variable of a type."""
+    if isinstance(type_, (nodes.Array, nodes.Record)) and (type_.ndim or type_.dtype != "record"):
+        return L.Param(name, type_.dtype, type_.ndim, type_.layout)
+    assert not isinstance(type_, nodes.ListOf), name
+    return L.Param(name, type_.dtype)
 
 
 def run_loop_passes(

@@ -106,13 +106,20 @@ class _Reader:
         given = {a.arg: ast.unparse(a.annotation) for a in params if a.annotation}
         for name, written in {**given, **types}.items():
             self._declare(name, written)
-        self.routine = L.Routine(function.name, [a.arg for a in params], self.block(function.body))
+        body = self.block(function.body)
+        self.routine = L.Routine(function.name, [self.param(a.arg) for a in params], body)
 
     def _declare(self, name: str, written: str) -> None:
         dtype, _, axes = written.partition("[")
         self.dtypes[name] = dtype
         if axes:
             self.ranks[name] = None if axes == "...]" else axes.count(":")
+
+    def param(self, name: str) -> L.Param:
+        """A buffer whose rank is not known has rank 0."""
+        rank = (self.ranks[name] or 0) if name in self.ranks else None
+        buffer = "float64" if rank is not None else "int64"
+        return L.Param(name, self.dtypes.get(name, buffer), rank)
 
     # ---- statements
 

@@ -28,9 +28,14 @@ def expr(source: str, **types: str) -> L.Expr:
     return let.expr
 
 
+def routine(body: list[L.Stmt], *params: str) -> L.Routine:
+    """A routine `f` with these parameters, whose types do not matter."""
+    return L.Routine("f", [L.Param(name, "float64") for name in params], body)
+
+
 def text(body: list[L.Stmt]) -> str:
     """The printed form of statements."""
-    (_, lines) = print_module([L.Routine("f", [], body)]).split("def f():\n")
+    (_, lines) = print_module([routine(body)]).split("def f():\n")
     return textwrap.dedent(lines).strip("\n")
 
 
@@ -40,7 +45,7 @@ def dedented(source: str) -> str:
 
 def run_body(body: list[L.Stmt], **arguments: Any) -> dict[str, Any]:
     """The values of all names after a body has run under CPython, with copies of the arguments."""
-    module = print_module([L.Routine("f", [*arguments], body)])
+    module = print_module([routine(body, *arguments)])
     space: dict[str, Any] = {}
     exec(compile(f"{module}    return locals()\n", "<loop IR>", "exec"), space)
     copies = (a.copy() if isinstance(a, np.ndarray) else a for a in arguments.values())
@@ -54,11 +59,7 @@ def loops_of(body: list[L.Stmt]) -> list[L.Loop]:
 
 def routine_text(body: list[L.Stmt]) -> str:
     """The printed form of statements as in a routine, indented, without a final `return`."""
-    lines = (
-        print_module([L.Routine("f", [], [*body, L.Return(())])])
-        .split("def f():\n")[-1]
-        .splitlines()
-    )
+    lines = print_module([routine([*body, L.Return(())])]).split("def f():\n")[-1].splitlines()
     while lines and lines[-1].startswith("    return "):
         lines.pop()
     return "\n".join(lines)

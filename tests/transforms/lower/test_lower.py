@@ -21,7 +21,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 def test_the_module():
     kernel = lowered(lambda b, x: x * 2.0, np.ones(3))
     assert kernel.entry == "f" and [r.name for r in kernel.routines] == ["f"]
-    assert kernel.routines[0].params == ["a"]
+    assert kernel.routines[0].params == [L.Param("a", "float64", 1, "C")]
     assert isinstance(kernel.routines[0].body[-1], L.Return)
     assert kernel.failures == [] and kernel.out_params == []
     space = execute(kernel.text)
@@ -54,6 +54,20 @@ def test_out_buffers():
     np.testing.assert_array_equal(first, x * 2.0)
     np.testing.assert_array_equal(second, y + 1.0)
     assert total == 1.0 and "np.empty" not in kernel.text
+
+
+def test_parameters_are_typed():
+    """Arguments, then the buffers for results; a 0-d array is a buffer."""
+    x = np.zeros((2, 4), np.float32)
+    args = x[:1, 0], x[:, ::2], np.zeros(()), np.int64(3)
+    kernel = lowered(lambda b, *args: args[0] * 2.0, *args, out_like={0: 0})
+    assert [(p.dtype, p.rank, p.layout) for p in kernel.routines[0].params] == [
+        ("float32", 1, "C"),
+        ("float32", 2, "A"),
+        ("float64", 0, "C"),
+        ("int64", None, "C"),
+        ("float32", 1, "C"),
+    ]
 
 
 def test_out_buffer_of_an_argument_is_a_copy():

@@ -2,6 +2,8 @@
 
     Program  = [Routine]
     Routine  = name, params, body
+    Param    = name, dtype, rank, layout            a scalar (rank None), or a buffer of a rank, 0
+                                                    included.  layout: "C" (contiguous) or "A" (any)
     Stmt     = Let(name, expr)                      assigns a scalar variable
              | Alloc(name, dtype, sizes)            a new C-contiguous buffer, not initialised
              | View(name, buffer, sizes)            the same contiguous memory, other sizes
@@ -248,10 +250,22 @@ Stmt = (
 )  # fmt: skip
 
 
+@record(frozen=True)
+class Param:
+    name: str
+    dtype: str
+    rank: int | None = None
+    layout: str = "C"
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.rank is not None
+
+
 @record
 class Routine:
     name: str
-    params: list[str]
+    params: list[Param]
     body: list[Stmt]
 
 

@@ -35,7 +35,7 @@ def print_module(routines: list[L.Routine], header: str = "") -> str:
 
 
 def _routine(routine: L.Routine) -> str:
-    lines = [f"def {routine.name}({', '.join(routine.params)}):"]
+    lines = [f"def {routine.name}({', '.join(p.name for p in routine.params)}):"]
     _block(routine.body, 1, lines)
     return "\n".join(lines) + "\n"
 

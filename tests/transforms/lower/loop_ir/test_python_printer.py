@@ -182,7 +182,10 @@ def test_comments_cannot_end_their_line():
 
 
 def test_a_module():
-    routines = [L.Routine("f", ["x", "n"], [L.Return(())]), L.Routine("g", [], [])]
+    routines = [
+        L.Routine("f", [L.Param("x", "float64", 1), L.Param("n", "int64")], [L.Return(())]),
+        L.Routine("g", [], []),
+    ]
     module = print_module(routines, "# Generated.\n")
     assert module == (
         f"# Generated.\n{HEADER}\n\ndef f(x, n):\n    return ()\n\n\ndef g():\n    pass\n"

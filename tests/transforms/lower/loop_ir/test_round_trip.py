@@ -136,7 +136,11 @@ def test_arguments_are_elements_or_buffers_by_rank():
 def test_parameters_are_annotated_or_given():
     source = "def f(x: float32[:], k: int8, n):\n    y = x[n]\n    z = k\n"
     annotated = parse(source)
-    assert annotated[0].params == ["x", "k", "n"]
+    assert annotated[0].params == [
+        L.Param("x", "float32", 1),
+        L.Param("k", "int8"),
+        L.Param("n", "int64"),
+    ]
     assert [e.dtype for s in annotated[0].body for e in L.exprs_of(s)] == ["float32", "int8"]
     bare = source.replace(": float32[:]", "").replace(": int8", "")
     assert parse(bare, {"f": {"x": "float32[:]", "k": "int8"}}) == annotated
@@ -180,6 +184,7 @@ def canonical(routines: list[L.Routine]) -> list[L.Routine]:
     routines = copy.deepcopy(routines)
     for routine in routines:
         strip(routine.body)
+        routine.params = [L.Param(p.name, "") for p in routine.params]
         L.map_stmts(routine.body, simple)
     return routines
 

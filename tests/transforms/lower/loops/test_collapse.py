@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.collapse import collapse_loops
-from tests.transforms.lower.loop_ir_text import at
+from tests.transforms.lower.loop_ir_text import at, routine
 
 I, J, K = L.Name("i"), L.Name("j"), L.Name("k")  # noqa: E741
 N, M, C = L.Name("n"), L.Name("m"), L.lit(3)
@@ -42,7 +42,7 @@ def joined(*stmts, may_alias=lambda a, b: a == b):
         if rewritten:
             names = iter(f"r{k}" for k in range(99))
             collapse_loops(body, SIZES, may_alias, lambda hint: next(names))
-        texts.append(print_module([L.Routine("f", params, body)], ""))
+        texts.append(print_module([routine(body, *params)], ""))
     results = []
     for text in texts:
         space: dict = {}

@@ -13,7 +13,7 @@ from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.distribute_calls import distribute_calls
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import at, loop, routine_text
+from tests.transforms.lower.loop_ir_text import at, loop, routine, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -76,7 +76,7 @@ def test_a_number_that_an_inner_loop_may_not_set():
 
 def _runnable(body):
     space: dict = {}
-    exec(print_module([L.Routine("f", ["c", "x", "s", "n"], [*body, L.Return((S,))])], ""), space)
+    exec(print_module([routine([*body, L.Return((S,))], *"cxsn")], ""), space)
 
     def run(width):
         c, x = np.zeros(4), np.random.default_rng(0).normal(size=(4, width))

@@ -15,6 +15,7 @@ from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.fusion import LoopFusion
 from s2s.transforms.lower.memory.scalar_replacement import replace_by_scalars
 from tests.transforms.lower.harness import check, lowered
+from tests.transforms.lower.loop_ir_text import routine
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N = L.Size("x", 0)
@@ -188,7 +189,7 @@ def test_rows_that_other_rows_need_keep_only_inner_loops_apart():
 def scalarised(*body):
     body = list(body)
     replace_by_scalars(body, ["x", "u"])
-    return print_module([L.Routine("f", ["x", "u"], body)])
+    return print_module([routine(body, "x", "u")])
 
 
 def test_a_buffer_of_one_iteration_becomes_a_scalar():

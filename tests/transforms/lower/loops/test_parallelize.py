@@ -18,7 +18,7 @@ from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops import parallelize
 from s2s.transforms.lower.loops.parallelize import Parallelizer
 from s2s.transforms.lower.ops.scalar_ops import minmax_select
-from tests.transforms.lower.loop_ir_text import at, loop
+from tests.transforms.lower.loop_ir_text import at, loop, routine
 
 F = "float64"
 i, j, n = L.Name("i"), L.Name("j"), L.Name("n")
@@ -228,7 +228,7 @@ def test_chunks_run_in_any_order(
     around = L.Loop("i", start, stop, step, copy.deepcopy([*scratch, *body]))
     results = (total, kept) if kept_is_read else (total,)
     params = ["a", "b", "c", "kept", "total", "j"]
-    plain = L.Routine("f", params, [copy.deepcopy(around), L.Return(results)])
+    plain = routine([copy.deepcopy(around), L.Return(results)], *params)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallelize, "THREAD_START_COST", 0)
         patch.setattr(parallelize, "MIN_CHUNK_WORK", 1)
@@ -236,7 +236,7 @@ def test_chunks_run_in_any_order(
         numbers = iter(range(1000))
         stmts: list[L.Stmt] = [around, L.Return(results)]
         splitter = Parallelizer(stmts, lambda a, b: a == b, set(), lambda h: f"{h}_{next(numbers)}")
-        split = L.Routine("f", params, splitter.block(stmts))
+        split = routine(splitter.block(stmts), *params)
         want = outcome(plain, range, patch)
         for order in (range, lambda n: reversed(range(n))):
             for got, right in zip(outcome(split, order, patch), want, strict=True):

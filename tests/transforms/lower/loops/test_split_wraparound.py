@@ -11,7 +11,7 @@ import pytest
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.loops.split_wraparound import split_wraparound
-from tests.transforms.lower.loop_ir_text import run_body
+from tests.transforms.lower.loop_ir_text import routine, run_body
 
 J, N, M = L.Name("j"), L.Name("n"), L.Name("m")
 
@@ -60,7 +60,7 @@ def test_every_iteration_runs_once_and_in_order(make, shifts):
         "y", (wrapped(shifts[0]),), L.Bin("+", total, L.Load("y", (J,), "float64"), "float64")
     )
     block = same(make(body))
-    (middle,) = [s for s in block if "remainder" not in print_module([L.Routine("f", [], [s])], "")]
+    (middle,) = [s for s in block if "remainder" not in print_module([routine([s])], "")]
     assert all(isinstance(s, L.Loop) for s in block) and isinstance(middle, L.Loop)
 
 

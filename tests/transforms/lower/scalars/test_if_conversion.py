@@ -13,6 +13,7 @@ from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.scalars.if_conversion import if_convert
 from tests.switches import switched_off
+from tests.transforms.lower.loop_ir_text import routine
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -36,7 +37,7 @@ def chosen(*body):
 
 
 def text(body):
-    return print_module([L.Routine("f", ["x", "g", "c"], body)], "").split("def f(x, g, c):\n")[-1]
+    return print_module([routine(body, "x", "g", "c")], "").split("def f(x, g, c):\n")[-1]
 
 
 TAKEN = branch([let("h", ZERO)], [let("h", G), let("g", ZERO)])

@@ -7,11 +7,12 @@ import textwrap
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.scalars.scalar_cse import scalar_cse
+from tests.transforms.lower.loop_ir_text import routine
 
 
 def after(body: list[L.Stmt], params: list[str], kept: tuple[L.Expr, ...] = ()) -> str:
     scalar_cse(body, params, kept)
-    text = print_module([L.Routine("f", params, body)], "")
+    text = print_module([routine(body, *params)], "")
     return textwrap.dedent(text.split("):\n", 1)[1]).strip()
 
 
