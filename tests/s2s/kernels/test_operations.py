@@ -91,7 +91,7 @@ def test_access_and_result(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in ROUTINES if not n.startswith("rt.gemm")])
-def test_routines_are_compiled_apart(name: str) -> None:
+def test_routines_have_compiled_forms(name: str) -> None:
     ranks = tuple(np.ndim(a) if isinstance(a, np.ndarray) else 0 for a in ROUTINES[name])
     assert registry.compiled_form(implementation(name), ranks) is not None
 

@@ -4,7 +4,7 @@
     Call, CallBuffers(function, …)  a runtime routine: it may write to buffers, fail, draw
     CallRoutine                     another routine of the program: `CALLEE` describes it
 
-A pass that asks whether a call is harmless asks here: no other file lists operations by what they
+A pass learns here whether a call is harmless: no other file lists operations by what they
 do.  A new operation needs an entry here, an implementation in `s2s.kernels`, and one for each
 target that has to support it.
 """
