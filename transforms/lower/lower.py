@@ -155,9 +155,7 @@ def lower_to_cuda(
     routine.body = run_cuda_passes(ctx, [p.name for p in routine.params], outs, may_alias)
     text, program = emit(routine, may_alias, ctx.comment_spans, ctx.emitter.taken)
     out_params = sorted(module.main.notes.get("out_like", {}))
-    return LoweredModule(
-        text, module.entry, failures.sites, out_params, [routine], program
-    )
+    return LoweredModule(text, module.entry, failures.sites, out_params, [routine], program)
 
 
 def lower_function(
