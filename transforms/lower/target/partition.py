@@ -5,8 +5,8 @@ else depends on them (`flush`).  A loop with independent iterations becomes a gr
 contains such loops or matrix products runs on the host.  Any other loop that computes with device
 values runs on one thread.
 
-What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until the
-placement is stable.
+What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until
+the placement is stable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import Span
-from ...ir.record import field, record
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.dependence import LoopReductions, explain_dependence, is_small
@@ -25,10 +24,10 @@ from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
-from .host import Blocks, Fetch, HostStmt, Launch, Slot
-from .kernel_writer import ATOMIC_DTYPES, Failure, KernelText, KernelWriter
+from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
+from .plan import Blocks, Fetch, HostStmt, Launch, Plan
 from .program import HostResult, KernelKind, LoopKind, Verdict
 from .symbols import Symbols
 
@@ -41,24 +40,6 @@ BLOCK = "BLOCK"
 _IN_KERNELS = (
     L.Let, L.Store, L.Loop, L.If, L.Comment, L.While, L.Break, L.Fail, L.Alloc,
 )  # fmt: skip
-
-
-@record
-class Plan:
-    """A host function and its kernels.
-
-    `slots` are the device scalars.  `bounds` are the works of the loops on one thread, with the
-    user's lines, which the host tests.  `lines` maps the comments to the lines of the source.
-    """
-
-    body: list[Any] = field(default_factory=list[Any])  # of `HostStmt`
-    kernels: list[KernelText] = field(default_factory=list[KernelText])
-    failures: list[Failure] = field(default_factory=list[Failure])
-    slots: set[str] = field(default_factory=set[str])
-    verdicts: list[Verdict] = field(default_factory=list[Verdict])
-    results: list[HostResult] = field(default_factory=list[HostResult])
-    syncs: int = 0
-    symbols: Symbols = field(default_factory=Symbols)
 
 
 def partition(
@@ -118,7 +99,7 @@ class _Planner:
 
     def emit(self, stmt: HostStmt) -> None:
         """Append a statement of the host, after the comment that belongs to it."""
-        if self.line != self.host_line and not isinstance(stmt, (Launch, Slot)):
+        if self.line != self.host_line and not isinstance(stmt, Launch):
             self.out.append(L.Comment(self.line))
             self.host_line = self.line
         self.out.append(stmt)
