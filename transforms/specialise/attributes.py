@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .dispatch import evaluates
 from ..ir.builder import Sym
 from ..ir.nodes import is_complex
 from ..ir.op_registry import SURFACES
@@ -68,6 +69,7 @@ class Attributes(Part):
     numpy_calls: NumpyCalls
     calls: Calls
 
+    @evaluates(core.Attr)
     def eval_Attr(self, node: core.Attr) -> Value:
         owner = self.expressions.eval(node.value)
         return self.attribute(owner, node.name, node)
@@ -216,6 +218,7 @@ class Attributes(Part):
             return Bound(value, name)
         return self.places.refuse(node, f"a number has no attribute {name!r} here")
 
+    @evaluates(core.Item)
     def eval_Item(self, node: core.Item) -> Value:
         owner = self.expressions.eval(node.value)
         index = self.expressions.eval(node.index)

@@ -8,10 +8,12 @@ import inspect
 import re
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .dispatch import evaluates
 from ..frontend.pytree import Path
 from ..frontend.replacements import replacement
 from ..frontend.signature import signature, why_not_read
@@ -41,7 +43,7 @@ from .objects import Objects
 from .operators import Operators
 from .outline import Outlines
 from .places import Places
-from .session import Part
+from .session import Part, fixed
 from .shared import Callee
 from .signatures import misfit
 from .values import (
@@ -137,7 +139,9 @@ class Calls(Part):
     effects: Effects
     instances: Instances
     numpy_calls: NumpyCalls
+    builtins: dict[int, Callable[..., Value]] = fixed()
 
+    @evaluates(core.Call)
     def eval_Call(self, node: core.Call) -> Value:
         callee = self.expressions.eval(node.function)
         if isinstance(callee, Obj) and callee.value is print:
@@ -181,7 +185,7 @@ class Calls(Part):
         given = replacement(value)
         if given is not None:
             return self.call(self.objects.lift(*given), args, kwargs, node)
-        builtin = self.evaluator.builtin_methods.get(id(value))
+        builtin = self.builtins.get(id(value))
         if builtin is not None:
             self.must_fit(value, args, kwargs, node)
             if value in ITERATING:

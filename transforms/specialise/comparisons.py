@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .dispatch import evaluates
 from ..frontend.kernel_interface import ObjectGuard
 from ..ir.nodes import Var
 from ..ir.record import record
@@ -72,6 +73,7 @@ class Comparisons(Part):
     operators: Operators
     calls: Calls
 
+    @evaluates(core.Compare)
     def eval_Compare(self, node: core.Compare) -> Value:
         return self._chain(node, self.expressions.eval(node.left), 0)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from .dispatch import derives, runs
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.cotangents import bar_type
 from ..frontend.check_subset import on_adjoint, on_pause, on_tape
@@ -73,6 +74,7 @@ class CustomRules(Part):
 
     # ---- custom_gradient
 
+    @derives("custom")
     def derive_custom(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """`f` returns its value and the function that pulls the value's adjoint back."""
         if kwargs:
@@ -158,6 +160,7 @@ class CustomRules(Part):
 
     # ---- implicit
 
+    @derives("implicit")
     def derive_implicit(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """`f` finds the x at which a residual is 0; how x moves follows from the residual."""
         if kwargs:
@@ -215,6 +218,7 @@ class CustomRules(Part):
 
     # ---- checkpoint
 
+    @derives("checkpoint")
     def derive_checkpoint(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """`f`, whose inner values are computed again in the sweep and not saved."""
         whole = replace(derived, kind="", wrt=())
@@ -244,6 +248,7 @@ class CustomRules(Part):
 
     # ---- with s2s.adjoint(h) as h_bar
 
+    @runs(core.With)
     def run_With(self, node: core.With) -> bool | None:
         if on_tape(node):
             return self.tape.run_tapes(node)

@@ -9,8 +9,10 @@ in turn: derivatives nest to any depth, and see closures, loops and effects as a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from .dispatch import derives
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.forward import CalleeJvps, forward_function
 from ..autodiff.log_domain import erase_log_domain_in
@@ -46,7 +48,7 @@ from .joins import Joins
 from .objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from .places import Places
-from .session import Part
+from .session import Part, fixed
 from .tape import Tapes
 from .values import (
     Cell,
@@ -108,6 +110,7 @@ class Derivatives(Part):
     objects: Objects
     tape: Tapes
     renamed_arrays: set[Cell] = field(default_factory=set, init=False)
+    by_kind: dict[str, Callable[..., Value]] = fixed()
 
     # ---- what is called
 
@@ -176,32 +179,38 @@ class Derivatives(Part):
         return items
 
     def call_derived(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.evaluator.derive_methods[derived.kind](derived, tuple(args), dict(kwargs), node)
+        return self.by_kind[derived.kind](derived, tuple(args), dict(kwargs), node)
 
     # ---- the kinds
 
+    @derives("grad")
     def derive_grad(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         value, gradients = self.gradients(derived, args, kwargs, node)
         if derived.has_aux:
             return TupleVal((gradients, value.values[1]))
         return gradients
 
+    @derives("value_and_grad")
     def derive_value_and_grad(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Any:
         return TupleVal(self.gradients(derived, args, kwargs, node))
 
+    @derives("jvp")
     def derive_jvp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         args, direction = self._directed(derived, args, kwargs, node)
         return self.push(derived, args, kwargs, self._per_wrt(derived, direction, node), node)
 
+    @derives("vjp")
     def derive_vjp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         args, seed = self._directed(derived, args, kwargs, node)
         return TupleVal(self.pull(derived, args, kwargs, seed, node))
 
+    @derives("pullback")
     def derive_pullback(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """What `s2s.vjp(f, *primals)` returned, called with a cotangent."""
         *primals, seed = args
         return self.pull(derived.function, tuple(primals), {}, seed, node)[1]
 
+    @derives("hvp")
     def derive_hvp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """Forward over reverse: the tangent of the gradient."""
         args, direction = self._directed(derived, args, kwargs, node)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .dispatch import evaluates
 from ..ir.errors import S2SValueError
 from ..ir.nodes import Assign, Block, Const, Scalar
 from ..ir.op_registry import RULES, SURFACES
@@ -19,8 +21,9 @@ from ..syntax import core
 from .arrays import Arrays
 from .joins import Joins
 from .places import NeedUnroll, Places
-from .session import Part
+from .session import Part, fixed
 from .values import (
+    class_of,
     Cell,
     DictVal,
     Disagreement,
@@ -80,9 +83,10 @@ class Expressions(Part):
     places: Places
     arrays: Arrays
     joins: Joins
+    evaluators: dict[type, Callable[[Any], Value]] = fixed()
 
     def eval(self, node: core.Expr) -> Value:
-        method = self.evaluator.eval_methods.get(type(node))
+        method = self.evaluators.get(type(node))
         if method is None:
             self.places.refuse(node, f"{type(node).__name__} is not supported here")
         with self.b.at(self.places.origin(node)):
@@ -97,18 +101,22 @@ class Expressions(Part):
 
     # ---- atoms
 
+    @evaluates(core.Const)
     def eval_Const(self, node: core.Const) -> Value:
         if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
             self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         return constant(node.value)
 
+    @evaluates(core.Name, core.Result)
     def eval_Name(self, node: core.Name) -> Value:
         value = self.evaluator.objects.lookup(node.id, node)
         return value
 
+    @evaluates(core.Refused)
     def eval_Refused(self, node: core.Refused) -> Value:
         return self.places.refuse(node, node.message, node.advice)
 
+    @evaluates(core.Seq)
     def eval_Seq(self, node: core.Seq) -> Value:
         items = tuple(self.elements(node.items))
         return self.arrays.new_list(items) if node.kind == "list" else TupleVal(items)
@@ -129,6 +137,7 @@ class Expressions(Part):
                 out.append(self.eval(node))
         return out
 
+    @evaluates(core.Dict)
     def eval_Dict(self, node: core.Dict) -> Value:
         found: dict[Any, Value] = {}
         for key, value in zip(node.keys, node.values):
@@ -143,9 +152,11 @@ class Expressions(Part):
             found.update(pairs)
         return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
+    @evaluates(core.Lambda)
     def eval_Lambda(self, node: core.Lambda) -> Value:
         return self.evaluator.statements.closure(node.func)
 
+    @evaluates(core.Format)
     def eval_Format(self, node: core.Format) -> Value:
         return constant(self._text(node))
 
@@ -162,20 +173,24 @@ class Expressions(Part):
         with self.places.python_errors(node):
             return format(convert(plain) if convert else plain, spec)
 
+    @evaluates(core.Bind)
     def eval_Bind(self, node: core.Bind) -> Value:
         value = self.eval(node.value)
         self.evaluator.bind(node.target, value, node)
         return self.state.env[node.target.id]
 
+    @evaluates(core.Slice)
     def eval_Slice(self, node: core.Slice) -> Value:
         parts = [None if p is None else self.eval(p) for p in (node.start, node.stop, node.step)]
         return SliceVal(*(None if isinstance(p, Obj) and p.value is None else p for p in parts))
 
+    @evaluates(core.Star)
     def eval_Star(self, node: core.Star) -> Value:
         return self.places.refuse(node, "`*` is not supported here")
 
     # ---- operators
 
+    @evaluates(core.Binary)
     def eval_Binary(self, node: core.Binary) -> Value:
         left, right = self.eval(node.left), self.eval(node.right)
         return self.binary(BINARY[node.op], left, right, node)
@@ -319,6 +334,7 @@ class Expressions(Part):
             "an array of its elements is np.array(...)" if sequence else "",
         )
 
+    @evaluates(core.Unary)
     def eval_Unary(self, node: core.Unary) -> Value:
         value = self.eval(node.operand)
         if node.op == "not":
@@ -350,13 +366,17 @@ class Expressions(Part):
 
     def not_(self, value: Value, node: core.Node) -> Num:
         cond = self.truth(value, node)
-        if cond.known is not None:
-            return constant(not cond.known[0])
-        return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
+        return self.negated(cond)
 
     def python_bool(self, value: Num) -> Num:
         """A truth value as Python's own, which counts as an integer in arithmetic."""
         return Num(as_python_scalar(self.arrays.sym(value)).operand, value.known)
+
+    def negated(self, cond: Num) -> Num:
+        """`not cond` of a bool number."""
+        if cond.known is not None:
+            return constant(not cond.known[0])
+        return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
     # ---- truth
 
@@ -399,6 +419,7 @@ class Expressions(Part):
             )
         return constant(True)
 
+    @evaluates(core.Bool)
     def eval_Bool(self, node: core.Bool) -> Value:
         combine = self.lazy_and if node.op == "and" else self.lazy_or
         value = self.eval(node.values[0])
@@ -452,6 +473,7 @@ class Expressions(Part):
             return self.choose(cond, right, lambda: left, node)
         return self.choose(cond, lambda: left, right, node)
 
+    @evaluates(core.Choose)
     def eval_Choose(self, node: core.Choose) -> Value:
         cond = self.truth(self.eval(node.test), node.test)
         if cond.known is not None:
@@ -481,6 +503,7 @@ class Expressions(Part):
 
     # ---- comprehensions
 
+    @evaluates(core.Comp)
     def eval_Comp(self, node: core.Comp) -> Value:
         if node.kind == "generator":
             return self.evaluator.iterators.generator(node)
@@ -553,7 +576,7 @@ class Expressions(Part):
         """A key of a dict, which is known and can be hashed."""
         if isinstance(value, (ListVal, DictVal, Ref)):
             unhashable = (
-                f"unhashable type: {self.evaluator.python_calls.class_of(value).__name__!r}"
+                f"unhashable type: {class_of(value).__name__!r}"
             )
             raise self.places.located(TypeError(unhashable), node)
         key = self.static(value, node, "a dict key")

@@ -6,6 +6,7 @@ import importlib
 import sys
 from typing import Any
 
+from .dispatch import runs
 from ..ir.record import record
 from ..syntax import core
 from .expressions import Expressions, is_count
@@ -25,6 +26,7 @@ class Imports(Part):
     objects: Objects
     operators: Operators
 
+    @runs(core.Import)
     def run_Import(self, node: core.Import) -> None:
         for alias in node.names:
             module, name = self._imported(alias.name, node), alias.asname
@@ -33,6 +35,7 @@ class Imports(Part):
                 module = sys.modules[name]
             self.state.env[name] = self.objects.lift_name(module, (("module", module.__name__),))
 
+    @runs(core.ImportFrom)
     def run_ImportFrom(self, node: core.ImportFrom) -> None:
         module = self._imported("." * node.level + node.module, node)
         for alias in node.names:
@@ -52,6 +55,7 @@ class Imports(Part):
         except ImportError as error:
             raise self.places.located(type(error)(str(error)), node) from None
 
+    @runs(core.Delete)
     def run_Delete(self, node: core.Delete) -> None:
         for target in node.targets:
             self._delete(target)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..ir.nodes import Const, Operand, Record
 from ..ir.record import record
 from ..rules.dtypes import SUPPORTED
@@ -188,9 +190,9 @@ class Indexing(Part):
 
     def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
-            args = [value.start, value.stop, value.step]
-            return self.evaluator.calls.call_surface("numpy.arange", args, {}, node)
-        return self.evaluator.calls.call_surface("numpy.array", (value,), {}, node)
+            args = (value.start, value.stop, value.step)
+            return self.evaluator.call(Obj(np.arange), args, {}, node)
+        return self.evaluator.call(Obj(np.array), (value,), {}, node)
 
     # ---- records
 
@@ -201,13 +203,10 @@ class Indexing(Part):
             return TupleVal(
                 tuple(self.arrays.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes)
             )
-        if name in ("size", "ndim"):
-            ndim = rec.operand.type.ndim
-            return (
-                constant(ndim)
-                if name == "ndim"
-                else self.evaluator.python_calls.call_len((rec,), {}, node)
-            )
+        if name == "ndim":
+            return constant(rec.operand.type.ndim)
+        if name == "size":
+            return self.record_length(rec)
         if name not in dict(rec.operand.type.fields):
             raise self.places.located(KeyError(name), node)
         dtype = dict(rec.operand.type.fields)[name]
@@ -218,6 +217,9 @@ class Indexing(Part):
                 "pass its values as an array of their own",
             )
         return self.arrays.wrap(self.b.emit("field", rec.operand, name=name))
+
+    def record_length(self, rec: Rec) -> Value:
+        return self.arrays.wrap(self.b.emit("shape", rec.operand, axis=0))
 
     def record_index(self, rec: Rec, index: Value, node: core.Node) -> Value:
         if isinstance(index, Obj) and isinstance(index.value, str):

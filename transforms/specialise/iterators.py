@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from .dispatch import builtin
 from ..ir.nodes import Assign, Block, For, If, Op, Raise, While, walk
 from ..ir.op_registry import RULES
 from ..ir.record import record, replace
@@ -26,6 +27,7 @@ from .places import Places
 from .scopes import targets_of
 from .session import Part
 from .values import (
+    class_of,
     Cell,
     Closure,
     Conflict,
@@ -94,16 +96,18 @@ class Iterators(Part):
         source = GeneratorVal(node, self.places.frame, first)
         return self.iterator(source, type(_ for _ in ()))
 
+    @builtin(iter)
     def call_iter(self, args: Any, kwargs: Any, node: Any) -> Value:
         if len(args) != 1:
             return NotImplemented
         value = self.operators.iterated(args[0], node)
         return value if isinstance(value, IterVal) else self.iterator(value, type(iter(())))
 
+    @builtin(next)
     def call_next(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
         if not isinstance(value, IterVal):
-            kind = self.evaluator.python_calls.class_of(value).__name__
+            kind = class_of(value).__name__
             text = f"{kind!r} object is not an iterator"
             raise self.places.located(TypeError(text), node)
         source = self.evaluator.loops.usable(self.state.heap[value.cell], node)
@@ -180,8 +184,10 @@ class Iterators(Part):
         if isinstance(value, MapVal):
             return self._mapped(value, node)
         if isinstance(value, LibraryVal):
-            return self.evaluator.numpy_calls.call_library(
-                value.program, value.value, value.inners, value.kwargs, node
+            args = tuple(self.whole(a, node) for a in value.inners)
+            kwargs = {k: self.whole(v, node) for k, v in value.kwargs.items()}
+            return self.evaluator.numpy_calls.run_library(
+                value.program, value.value, args, kwargs, node
             )
         return value
 
@@ -199,9 +205,7 @@ class Iterators(Part):
         params = core.Params(node_.at, plain=(core.Param(node_.at, name),))
         returned = (core.Return(node_.at, body),)
         function = core.Func(node_.at, "<lambda>", params, returned, True)
-        return self.evaluator.calls.call_closure(
-            Closure(function, value.frame), (value.first,), {}, node
-        )
+        return self.evaluator.call(Closure(function, value.frame), (value.first,), {}, node)
 
     def _mapped(self, value: MapVal, node: Any) -> Value:
         source = self.opened(ZipVal(value.inners), node)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .dispatch import derives
 from ..batch import batch
 from ..frontend.axis_spec import MODES
 from ..ir.builder import Builder, Sym
@@ -60,6 +61,7 @@ class Jacobians(Part):
 
     # ---- Jacobians
 
+    @derives("jacobian")
     def derive_jacobian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         traced = self.derived.trace(derived, args, kwargs, node)
         with self.b.into(traced.block):
@@ -115,6 +117,7 @@ class Jacobians(Part):
                 S2STypeError,
             )
 
+    @derives("hessian")
     def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """Forward over reverse: the Jacobian of the gradient."""
         gradient = replace(derived, kind="grad", options=())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .dispatch import runs
 from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.index_bounds import add_index_bounds
@@ -85,6 +86,7 @@ class Loops(Part):
     # the lists that run-time loops run over
     run_over: list[Cell] = field(default_factory=list, init=False)
 
+    @runs(core.For)
     def run_For(self, node: Any) -> bool:
         iterable = self.expressions.eval(node.over)
         return self.for_each(
@@ -455,6 +457,7 @@ class Loops(Part):
         scaled = self.expressions.binary("multiply", k, r.step, node)
         return self.expressions.binary("add", r.start, scaled, node)
 
+    @runs(core.While)
     def run_While(self, node: Any) -> bool:
         def loop() -> bool:
             test, body = (

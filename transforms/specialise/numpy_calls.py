@@ -175,9 +175,13 @@ class NumpyCalls(Part):
         return NotImplemented
 
     def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        """A program of the library; what it refuses is refused at the user's call."""
+        """A program of the library on what its arguments run over."""
         args = tuple(self.iterators.whole(a, node) for a in args)
         kwargs = {k: self.iterators.whole(v, node) for k, v in kwargs.items()}
+        return self.run_library(program, value, args, kwargs, node)
+
+    def run_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+        """A program of the library; what it refuses is refused at the user's call."""
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
         if out is not None and "out" not in known:
@@ -185,7 +189,7 @@ class NumpyCalls(Part):
                 text = f"{value.__name__}() got an unexpected keyword argument 'out'"
                 raise self.places.located(TypeError(text), node)
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-            result = self.call_library(program, value, args, kwargs, node)
+            result = self.run_library(program, value, args, kwargs, node)
             return self.write_out(result, out, node, True) if isinstance(out, Ref) else result
         try:
             inspect.signature(program).bind(*args, **kwargs)

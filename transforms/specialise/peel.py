@@ -85,7 +85,7 @@ class Peel(Part):
         over = self.is_over(until, node)
         if over.known is not None:
             return False if over.known[0] else rest()
-        return self.joins.if_(self.expressions.not_(over, node), rest, lambda: False)
+        return self.joins.if_(self.expressions.negated(over), rest, lambda: False)
 
     def is_over(self, until: str | None, node: Any) -> Num:
         return (

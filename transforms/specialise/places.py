@@ -160,7 +160,7 @@ class Places(Part):
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.session.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
-                given = self.evaluator.values is not None or param.path[0][0] == "leaf"
+                given = self.session.given or param.path[0][0] == "leaf"
                 if (
                     isinstance(param.type, Scalar)
                     and param.type.dtype in ("int64", "bool")

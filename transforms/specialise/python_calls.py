@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .dispatch import builtin
 from ..frontend.kernel_interface import ObjectGuard
 from ..ir.builder import Sym
 from ..ir.nodes import Print
@@ -54,6 +55,7 @@ from .values import (
     Super,
     TupleVal,
     Value,
+    class_of,
     ViewVal,
     ZipVal,
     constant,
@@ -82,6 +84,7 @@ class PythonCalls(Part):
     loops: Loops
     list_parts: ListParts
 
+    @builtin(range)
     def call_range(self, args: Any, kwargs: Any, node: Any) -> Any:
         numbers = [self.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
@@ -121,6 +124,7 @@ class PythonCalls(Part):
             return Num(cast, value.known)
         return value
 
+    @builtin(super)
     def call_super(self, args: Any, kwargs: Any, node: Any) -> Value:
         """By itself, `super()` means the class in which the function stands, and the function's
         first argument."""
@@ -133,6 +137,7 @@ class PythonCalls(Part):
             raise self.places.located(RuntimeError("super(): no arguments"), node)
         return Super(self.objects.lookup(named[0].name, node), cells["__class__"].cell_contents)
 
+    @builtin(dataclasses.replace)
     def call_replace(self, args: Any, kwargs: Any, node: Any) -> Value:
         """`dataclasses.replace`."""
         old = args[0]
@@ -146,6 +151,7 @@ class PythonCalls(Part):
         values = (kwargs.get(k, v) for k, v in zip(content.keys, content.values))
         return self.arrays.new_instance(old.cls, content.keys, tuple(values))
 
+    @builtin(len)
     def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
         if isinstance(value, Ref):
@@ -154,7 +160,7 @@ class PythonCalls(Part):
                 raise self.places.located(TypeError("len() of unsized object"), node)
             return self.attributes.size(array, 0)
         if isinstance(value, Rec):
-            return self.arrays.wrap(self.b.emit("shape", value.operand, axis=0))
+            return self.indexing.record_length(value)
         if isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing):
             return self.arrays.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
         if isinstance(value, RangeVal):
@@ -174,11 +180,13 @@ class PythonCalls(Part):
             raise self.places.located(TypeError(f"{kind_text(value)} has no len()"), node)
         return constant(len(items))
 
+    @builtin(slice)
     def call_slice(self, args: Any, kwargs: Any, node: Any) -> Value:
         parts = [None if isinstance(a, Obj) and a.value is None else a for a in args]
         parts = [None, parts[0], None] if len(parts) == 1 else [*parts, None][:3]
         return SliceVal(*parts)
 
+    @builtin(enumerate)
     def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
         start = kwargs.get("start") or (args[1] if len(args) > 1 else constant(0))
         if not isinstance(start, Num) or start.operand.type.dtype not in ("int64", "bool"):
@@ -186,6 +194,7 @@ class PythonCalls(Part):
             raise self.places.located(TypeError(text), node)
         return self.iterators.iterator(EnumerateVal(args[0], start), enumerate)
 
+    @builtin(zip)
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
         if kwargs.keys() - {"strict"}:
             self.places.refuse(node, "this keyword of zip is not supported")
@@ -198,6 +207,7 @@ class PythonCalls(Part):
                 self.b.check(Sym(self.b, same.operand), "ValueError", text)
         return self.iterators.iterator(ZipVal(tuple(args)), zip)
 
+    @builtin(sorted)
     def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
         """By what is known while compiling, as names are; numbers are sorted at run time."""
         items = self.expressions.static_items(args[0])
@@ -222,6 +232,7 @@ class PythonCalls(Part):
             order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
         return self.arrays.new_list(tuple(items[i] for i in order))
 
+    @builtin(reversed)
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
         if isinstance(value, IterVal):
@@ -250,47 +261,34 @@ class PythonCalls(Part):
             return self.list_parts.list_part(content, SliceVal(None, None, constant(-1)), node)
         return self.places.refuse(node, f"reversed of {kind_text(value)} is not supported")
 
+    @builtin(isinstance)
     def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, classes = args
         wanted = self.expressions.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         with self.places.python_errors(node):
-            return constant(any(issubclass(self.class_of(value), c) for c in wanted))
+            return constant(any(issubclass(class_of(value), c) for c in wanted))
 
+    @builtin(issubclass)
     def call_issubclass(self, args: Any, kwargs: Any, node: Any) -> Value:
         cls, classes = self.expressions.static(args[0], node, "the class"), args[1]
         wanted = self.expressions.static(classes, node, "the class")
         with self.places.python_errors(node):
             return constant(issubclass(cls, wanted))
 
-    def class_of(self, value: Value) -> type:
-        if isinstance(value, Ref):
-            return np.ndarray
-        if isinstance(value, Num):
-            type_ = value.operand.type
-            if type_.weak:
-                return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
-            return np.dtype(type_.dtype).type
-        if isinstance(value, (InstanceVal,)):
-            return value.cls
-        if isinstance(value, IterVal):
-            return value.cls
-        if isinstance(value, ViewVal):
-            return type(getattr({}, value.kind)())
-        plain = {TupleVal: tuple, ListVal: list, DictVal: dict, RangeVal: range}
-        if isinstance(value, TupleVal) and value.cls is not None:
-            return value.cls
-        return plain.get(type(value)) or type(getattr(value, "value", None))
-
+    @builtin(type)
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.objects.class_value(self.class_of(args[0]), path_of_class(args[0]))
+        return self.objects.class_value(class_of(args[0]), path_of_class(args[0]))
 
+    @builtin(dataclasses.is_dataclass)
     def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return constant(dataclasses.is_dataclass(self.class_of(args[0])))
+        return constant(dataclasses.is_dataclass(class_of(args[0])))
 
+    @builtin(dataclasses.fields)
     def call_fields(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return TupleVal(tuple(Obj(f) for f in dataclasses.fields(self.class_of(args[0]))))
+        return TupleVal(tuple(Obj(f) for f in dataclasses.fields(class_of(args[0]))))
 
+    @builtin(callable)
     def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
         return constant(
@@ -299,6 +297,7 @@ class PythonCalls(Part):
             or (isinstance(value, InstanceVal) and hasattr(value.cls, "__call__"))  # noqa: B004
         )
 
+    @builtin(hasattr)
     def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
         owner, name = args[0], self.expressions.static(args[1], node, "the attribute's name")
         if isinstance(owner, InstanceVal):
@@ -312,14 +311,16 @@ class PythonCalls(Part):
             if owner.path:
                 self.shared.object_guards.append(ObjectGuard(owner.path, "attribute", (name, has)))
             return constant(has)
-        return constant(hasattr(self.class_of(owner), name))
+        return constant(hasattr(class_of(owner), name))
 
+    @builtin(getattr)
     def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
         name = self.expressions.static(args[1], node, "the attribute's name")
         if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
             return args[2]
         return self.attributes.attribute(args[0], name, node)
 
+    @builtin(tuple)
     def call_tuple(self, args: Any, kwargs: Any, node: Any) -> Value:
         if not args:
             return TupleVal(())
@@ -336,6 +337,7 @@ class PythonCalls(Part):
             )
         return TupleVal(tuple(items))
 
+    @builtin(list)
     def call_list(self, args: Any, kwargs: Any, node: Any) -> Value:
         if not args:
             return self.arrays.new_list(())
@@ -350,6 +352,7 @@ class PythonCalls(Part):
             )
         return self.arrays.new_list(tuple(items))
 
+    @builtin(dict)
     def call_dict(self, args: Any, kwargs: Any, node: Any) -> Value:
         keys: dict[Any, Value] = {}
         if args:
@@ -370,14 +373,17 @@ class PythonCalls(Part):
         keys.update(kwargs)
         return self.arrays.new_dict(tuple(keys), tuple(keys.values()))
 
+    @builtin(map)
     def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
         function, *inners = args
         return self.iterators.iterator(MapVal(function, tuple(inners)), map)
 
+    @builtin(filter)
     def call_filter(self, args: Any, kwargs: Any, node: Any) -> Value:
         function, inner = args
         return self.iterators.iterator(MapVal(function, (inner,), keeps=True), filter)
 
+    @builtin(sum)
     def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, *rest = args
         start = rest[0] if rest else kwargs.get("start")
@@ -396,9 +402,11 @@ class PythonCalls(Part):
             total_value = self.expressions.binary("add", total_value, item, node)
         return total_value
 
+    @builtin(any)
     def call_any(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._fold_bools(args[0], self.expressions.lazy_or, False, node)
 
+    @builtin(all)
     def call_all(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._fold_bools(args[0], self.expressions.lazy_and, True, node)
 
@@ -424,9 +432,11 @@ class PythonCalls(Part):
             total = combine(total, lambda item=item: item, node)
         return self.expressions.truth(total, node)
 
+    @builtin(max)
     def call_max(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._extreme("max", args, kwargs, node)
 
+    @builtin(min)
     def call_min(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._extreme("min", args, kwargs, node)
 
@@ -455,9 +465,11 @@ class PythonCalls(Part):
             return args[0] if isinstance(args[0], Num) else NotImplemented
         return self.calls.call_surface(f"builtins.{name}", args, {}, node)
 
+    @builtin(int)
     def call_int(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._converted(int, args, node)
 
+    @builtin(float)
     def call_float(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self._converted(float, args, node)
 
@@ -472,6 +484,7 @@ class PythonCalls(Part):
         with self.places.python_errors(node):
             return constant(kind(known))
 
+    @builtin(bool)
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
         return (
             self.expressions.python_bool(self.expressions.truth(args[0], node))

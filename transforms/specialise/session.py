@@ -128,4 +128,9 @@ class Part:
 @cache
 def owned(cls: type[Part]) -> tuple[str, ...]:
     """The attributes that a part owns: the fields that it is not given."""
-    return tuple(f.name for f in fields(cls) if not f.init)
+    return tuple(f.name for f in fields(cls) if not f.init and not f.metadata)
+
+
+def fixed() -> Any:
+    """A field that a part sets when it is made, and never changes."""
+    return field(init=False, metadata={"fixed": True})

@@ -6,10 +6,12 @@ import builtins
 import functools
 import types
 from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .dispatch import runs
 from ..frontend.check_subset import HIDDEN
 from ..ir.builder import Builder, Sym
 from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
@@ -26,7 +28,7 @@ from .iterators import Iterators, LengthChanges
 from .joins import Joins
 from .operators import Operators
 from .places import Places
-from .session import Part
+from .session import Part, fixed
 from .values import (
     Cell,
     Closure,
@@ -76,6 +78,7 @@ class Statements(Part):
     aliases: set[str] = field(default_factory=set, init=False)
     # whether the statement being run is the last one of a loop's body
     closing: bool = field(default=False, init=False)
+    runners: dict[type, Callable[[Any], bool | None]] = fixed()
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
@@ -89,7 +92,7 @@ class Statements(Part):
             self.places.stmt = self.places.frame.stmt = stmt
             self.closing = loop and stmt is stmts[-1]
             with self.b.at(self.places.origin(stmt)):
-                method = self.evaluator.run_methods.get(type(stmt))
+                method = self.runners.get(type(stmt))
                 if method is None:
                     self.places.refuse(stmt, f"{type(stmt).__name__} is not supported here")
                 try:
@@ -107,26 +110,32 @@ class Statements(Part):
                     return True
         return False
 
+    @runs(core.Pass)
     def run_Pass(self, node: core.Pass) -> None:
         pass
 
+    @runs(core.Global)
     def run_Global(self, node: core.Global) -> None:
         free = self.places.frame.function.__code__.co_freevars
         if any(name in free for name in node.names):
             self.places.refuse(node, *HIDDEN)  # the name would be looked up in the closure first
 
+    @runs(core.Refused)
     def run_Refused(self, node: core.Refused) -> None:
         self.places.refuse(node, node.message, node.advice)
 
+    @runs(core.Eval)
     def run_Eval(self, node: core.Eval) -> None:
         if not isinstance(node.value, core.Const):
             self.expressions.eval(node.value)
 
+    @runs(core.Return)
     def run_Return(self, node: core.Return) -> None:
         self.places.frame.result = (
             Obj(None) if node.value is None else self.expressions.eval(node.value)
         )
 
+    @runs(core.Define)
     def run_Define(self, node: core.Define) -> None:
         decorators = [
             (decorator, self.expressions.eval(decorator)) for decorator in node.decorators
@@ -166,6 +175,7 @@ class Statements(Part):
 
     # ---- assignment
 
+    @runs(core.Assign)
     def run_Assign(self, node: core.Assign) -> None:
         with self.hint(node.targets[0]):
             value = self.expressions.eval(node.value)
@@ -423,6 +433,7 @@ class Statements(Part):
             "return the new value instead",
         )
 
+    @runs(core.Augment)
     def run_Augment(self, node: core.Augment) -> None:
         name = BINARY[node.op]
         target = node.target
@@ -546,12 +557,14 @@ class Statements(Part):
 
     # ---- branches
 
+    @runs(core.If)
     def run_If(self, node: core.If) -> bool:
         cond = self.expressions.condition(node.test)
         if cond.known is not None:
             return self.run(node.body if cond.known[0] else node.orelse)
         return self.joins.if_(cond, lambda: self.run(node.body), lambda: self.run(node.orelse))
 
+    @runs(core.Raise)
     def run_Raise(self, node: core.Raise) -> bool:
         exception, message = self._exception(node)
         self.b.block.append(Raise(exception, message, self.b.origin))
@@ -586,6 +599,7 @@ class Statements(Part):
             return (value.operand,)
         return (str(self.expressions.static(value, args[0], "the message")),)
 
+    @runs(core.Assert)
     def run_Assert(self, node: core.Assert) -> bool:
         cond = self.expressions.condition(node.test)
         if cond.known is not None and cond.known[0]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from .arrays import Arrays
 from .expressions import Expressions
 from .objects import Objects
 from .places import Places
-from .session import Part
+from .session import Part, fixed
 from .shared import Lifted, LiftedVariable
 from .values import Cell, Num, Obj, Ref, TupleVal, Value
 
@@ -106,6 +107,7 @@ class Tapes(Part):
     tapes: list[Tape] = field(default_factory=list, init=False)
     # the Variables behind cells
     variables: dict[Cell, Any] = field(default_factory=dict, init=False)
+    by_name: dict[str, Callable[..., Value]] = fixed()
 
     def holders(self) -> Iterable[Any]:
         return self.tapes
@@ -283,7 +285,7 @@ class Tapes(Part):
     def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         tape = owner.tape
         if name in ("gradient", "jacobian", "batch_jacobian"):
-            return self.evaluator.tape_methods[name](tape, args, kwargs, node)
+            return self.by_name[name](tape, args, kwargs, node)
         if name == "watch":
             for value in (*args, *kwargs.values()):
                 self._watch_all(tape, value, node)

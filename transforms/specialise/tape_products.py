@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .dispatch import answers
 from ..autodiff.activity import Activity, activity
 from ..autodiff.callee_vjps import CalleeVjps
 from ..autodiff.custom_derivative import inline
@@ -81,6 +82,7 @@ class TapeProducts(Part):
 
     # ---- gradient
 
+    @answers("gradient")
     def tape_gradient(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
         names = ("target", "sources", "output_gradients", "unconnected_gradients")
         given = {**dict(zip(names, args)), **kwargs}
@@ -143,6 +145,7 @@ class TapeProducts(Part):
 
     # ---- Jacobians
 
+    @answers("jacobian")
     def tape_jacobian(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
         given = _named(args, kwargs)
         out = self._one_target(given, node)
@@ -161,6 +164,7 @@ class TapeProducts(Part):
             ]
         return self._answer(asked, dict(zip((v.name for v in wanted), bars)), given, rows)
 
+    @answers("batch_jacobian")
     def tape_batch_jacobian(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
         given = _named(args, kwargs)
         given["sources"] = given.get("source", given.get("sources"))

@@ -426,3 +426,24 @@ def kind_text(value: Value) -> str:
     if isinstance(value, ViewVal):
         return f"the {value.kind} of a dict"
     return names.get(type(value), "this value")
+
+
+def class_of(value: Value) -> type:
+    """The class that `type(value)` gives in Python."""
+    if isinstance(value, Ref):
+        return np.ndarray
+    if isinstance(value, Num):
+        type_ = value.operand.type
+        if type_.weak:
+            return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
+        return np.dtype(type_.dtype).type
+    if isinstance(value, (InstanceVal,)):
+        return value.cls
+    if isinstance(value, IterVal):
+        return value.cls
+    if isinstance(value, ViewVal):
+        return type(getattr({}, value.kind)())
+    plain = {TupleVal: tuple, ListVal: list, DictVal: dict, RangeVal: range}
+    if isinstance(value, TupleVal) and value.cls is not None:
+        return value.cls
+    return plain.get(type(value)) or type(getattr(value, "value", None))

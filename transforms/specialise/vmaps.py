@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from .dispatch import derives
 from ..batch import batch
 from ..frontend.axis_spec import AxesByName, frozen_axes
 from ..frontend.signature import signature
@@ -39,6 +40,7 @@ class Vmaps(Part):
     effects: Effects
     calls: Calls
 
+    @derives("vmap")
     def derive_vmap(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         args, kwargs = list(args), dict(kwargs)
         traced = Traced([], [], [], [], None)
