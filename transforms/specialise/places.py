@@ -10,20 +10,17 @@ from typing import Any, NoReturn
 from ..frontend.pytree import Path
 from ..frontend.source import Source
 from ..ir.errors import S2SError, UnsupportedError
-from ..ir.nodes import (
-    Origin,
-    Scalar,
-    Span,
-    Var,
-)
+from ..ir.nodes import Origin, Scalar, Span, Var
 from ..ir.record import field, record
 from ..syntax import core
 from .session import Part
 from .shared import NeedStaticArgument
-from .values import (
-    Cell,
-    Num,
-    Value,
+from .values import Cell, Num, Value
+
+# Passes recurse along the nesting of a program; Python limits how deep, the caller included.
+TOO_DEEP = (
+    "expressions, blocks or calls are nested too deeply here to be compiled",
+    "split them into several statements, or write a recursion as a loop",
 )
 
 
