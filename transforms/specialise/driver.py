@@ -147,7 +147,7 @@ class Specialiser:
         node = checked(source)
         self.session.state.envs.append({})
         frame = Frame(source, plain, (), node, local_names(node), None, 0, (), self, self.function)
-        self.places.stack.append(frame)
+        self.places.enter(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
             self.session.state.env[name] = self.objects.argument(spec, (("arg", name),), value)
@@ -207,7 +207,7 @@ class Specialiser:
         """A derived function has no body: it is called with its own parameters."""
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
-        self.places.stmt = None
+        self.places.begin(None)
         for p in signature(self.function).parameters.values():
             value = self.session.state.env[p.name]
             if p.kind is p.VAR_POSITIONAL:
@@ -301,7 +301,7 @@ class Specialiser:
         )
         node = checked(callee.source)
         inner.session.state.envs.append({})
-        inner.places.stack.append(
+        inner.places.enter(
             Frame(
                 callee.source, callee.function, callee.path, node, local_names(node),
                 callee.enclosing, 0, (), inner, callee.identity,

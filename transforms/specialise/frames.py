@@ -46,7 +46,7 @@ class Frames(Part):
     objects: Objects
 
     def lookup(self, name: str, node: core.Node) -> Value:
-        self.objects.reading = node
+        self.objects.read_at(node)
         value = self.find(name)
         if isinstance(value, Undefined):
             self.b.check(False, "UnboundLocalError", _unbound(name))
@@ -145,30 +145,31 @@ class Frames(Part):
         self.state.adopt(cell, var)
         cell.tensor = leaf.tensor
         if leaf.variable is not None:
-            self.variables.variables[cell] = leaf.variable.value
+            self.variables.watch(cell, leaf.variable.value)
         return var, Ref(cell)
 
     def captured(self, holder: Any, name: str) -> Value:
         """A name of a frame of the caller, or of its callers: passed in."""
-        key: Any = ("captured", holder, name)
-        if key not in self.objects.lifted:
-            pattern, _ = _packed(holder, name)
-            variables = self.objects.reached[Captured(holder, name, pattern)] = []
+        key = ("captured", holder, name)
+        if key in self.objects.lifted:
+            return self.objects.lifted[key]
+        pattern, _ = _packed(holder, name)
+        path: Path = (("captured", name),)
 
+        def take_in(variables: list[Var]) -> Value:
             def leaf(leaf: Leaf, name: str) -> Value:
                 var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
                 return value
 
-            self.objects.lifted[key] = unpack(
-                pattern, self.evaluator, leaf, name, (("captured", name),)
-            )
-        return self.objects.lifted[key]
+            return unpack(pattern, self.evaluator, leaf, name, path)
+
+        return self.objects.take_in(key, Captured(holder, name, pattern), take_in)
 
     def run_body(self, frame: Frame) -> Value:
         node = frame.node
         if node.is_lambda and isinstance(node.body[0], core.Return):
-            self.places.stmt = None
+            self.places.begin(None)
             assert node.body[0].value is not None
             frame.result = self.evaluator.eval(node.body[0].value)
         else:
@@ -214,15 +215,15 @@ class Frames(Part):
             self.joins.runtime_depth,
             calls,
         )
-        saved_stmt, saved_hint = self.places.stmt, self.session.b.hint
-        self.places.stack.append(frame)
+        hint = self.session.b.hint
+        stmt = self.places.enter(frame)
         self.session.state.envs.append(env)
         try:
             result = self.run_body(frame)
         finally:
             frame.final = self.session.state.envs.pop()
-            self.places.stack.pop()
-            self.places.stmt, self.session.b.hint = saved_stmt, saved_hint
+            self.places.leave(stmt)
+            self.session.b.hint = hint
         return self.arrays.usable(result, at)
 
     def closure(self, node: core.Func) -> Closure:

@@ -87,7 +87,7 @@ class Outlines(Part):
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
         self.effects.refuse_changed(outlined.looked_up, callee.name, node)
-        self.objects.looked_up |= outlined.looked_up
+        self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
         values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
         values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from ..frontend.pytree import Path
 from ..frontend.source import Source
@@ -71,6 +71,10 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     return found
 
 
+# the statement being run, and the one being run of the present frame
+Position: TypeAlias = "tuple[core.Stmt | None, core.Stmt | None]"
+
+
 @record(eq=False)
 class Places(Part):
     """Where in the source the program is: the active calls, and errors with their place."""
@@ -86,6 +90,25 @@ class Places(Part):
     def frames(self) -> list[Frame]:
         """All active calls, the callers' included."""
         return [*(self.session.outer.places.frames() if self.session.outer else ()), *self.stack]
+
+    def enter(self, frame: Frame) -> core.Stmt | None:
+        """Begins a call; returns the statement that makes it, for `leave`."""
+        self.stack.append(frame)
+        return self.stmt
+
+    def leave(self, stmt: core.Stmt | None) -> None:
+        self.stack.pop()
+        self.stmt = stmt
+
+    def position(self) -> Position:
+        return self.stmt, self.frame.stmt
+
+    def begin(self, stmt: core.Stmt | None) -> None:
+        """A statement of the present frame is run; None for what has no statement."""
+        self.stmt = self.frame.stmt = stmt
+
+    def resume(self, position: Position) -> None:
+        self.stmt, self.frame.stmt = position
 
     def holders(self) -> Iterable[Any]:
         return self.stack

@@ -56,6 +56,13 @@ class Variables(Part):
     # the Variables behind cells
     variables: dict[Cell, Any] = field(default_factory=dict, init=False)
 
+    def watch(self, cell: Cell, variable: Any) -> None:
+        """From now on the cell is the array in a Variable."""
+        self.variables[cell] = variable
+
+    def open(self, tape: Tape) -> None:
+        self.tapes.append(tape)
+
     def holders(self) -> Iterable[Any]:
         return self.tapes
 

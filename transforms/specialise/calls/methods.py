@@ -234,7 +234,7 @@ class Methods(Part):
                 "keep one list per rank",
             )
         if isinstance(value, Ref):
-            self.arrays.appended.add(value.cell)
+            self.arrays.is_element(value)
         content = self.lists.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.guards.guarding(node):

@@ -398,6 +398,21 @@ class Arrays(Part):
         operand = self.b.emit("shape", array, axis=axis).operand
         return Num(operand, (dim.const,) if dim.is_const else None)
 
+    def is_element(self, ref: Ref) -> None:
+        """Notes that an array may be an element of a run-time list, or a view of one."""
+        self.appended.add(ref.cell)
+
+    def becomes_run_time_list(self, cell: Cell) -> bool:
+        """Lets an empty list become one of the run where something is appended to it; whether
+        that is new."""
+        new = cell not in self.run_time_lists
+        self.run_time_lists.add(cell)
+        return new
+
+    def note_first_content(self, cell: Cell, content: Fields) -> None:
+        """What an object from outside held before the program wrote into it."""
+        self.first_contents[cell] = content
+
     def from_outside(self, value: DictVal | ListVal | InstanceVal, path: Path) -> None:
         """Marks a container as one that was passed in, or reached."""
         value.cell.path = path

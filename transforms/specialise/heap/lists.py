@@ -34,7 +34,7 @@ class Lists(Part):
                     "keep one list per field",
                 )
             if isinstance(item, Ref):
-                self.arrays.appended.add(item.cell)
+                self.arrays.is_element(item)
             value = self.b.emit("list_append", value, self.element(item).astype(elem.dtype))
         return Growing(value.operand)
 
@@ -69,7 +69,7 @@ class Lists(Part):
         value = self.arrays.wrap(self.b.emit("list_get", content.operand, index))
         if isinstance(value, Ref):
             value.cell.tensor = content.tensor
-            self.arrays.appended.add(value.cell)
+            self.arrays.is_element(value)
         return value
 
     def copy_list(self, content: Any) -> ListVal:

@@ -121,9 +121,9 @@ class Loops(Part):
 
         lists = self.streams.lists_in(iterable)
         attempt = self.session.checkpoint() if lists else None
-        self.streams.run_over += lists
         try:
-            return self._looped(looped, otherwise)
+            with self.streams.running_over(lists):
+                return self._looped(looped, otherwise)
         except LengthChanges as changes:
             if changes.cell not in lists or attempt is None:
                 raise
@@ -131,8 +131,6 @@ class Loops(Part):
             if not isinstance(iterable, ListVal):
                 text = "this list changes its length while a loop runs over it"
                 self.places.refuse(changes.node, text, "run over a copy: `list(...)`")
-        finally:
-            del self.streams.run_over[len(self.streams.run_over) - len(lists) :]
         return self._live_loop(target, iterable.cell, body, until, node)
 
     def _live_loop(
@@ -188,9 +186,7 @@ class Loops(Part):
         if cell is None or cell.path or not isinstance(content, Items):
             return False
         if not content.values:
-            new = cell not in self.arrays.run_time_lists
-            self.arrays.run_time_lists.add(cell)
-            return new
+            return self.arrays.becomes_run_time_list(cell)
         elem = self.joins.element_type((self.state, content))
         if elem is not None:
             self.state.heap[cell] = self.lists.grow(content, elem, None)

@@ -95,14 +95,14 @@ class Statements(Part):
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
-        around = self.places.stmt, self.places.frame.stmt
+        around = self.places.position()
         ends = self._run_each(stmts, loop)
-        self.places.stmt, self.places.frame.stmt = around
+        self.places.resume(around)
         return ends
 
     def _run_each(self, stmts: core.Block, loop: bool) -> bool:
         for stmt in stmts:
-            self.places.stmt = self.places.frame.stmt = stmt
+            self.places.begin(stmt)
             self.closing = loop and stmt is stmts[-1]
             with self.b.at(self.places.origin(stmt)):
                 method = self.runners.get(type(stmt))

@@ -90,7 +90,7 @@ class Stores(Part):
         if rank == 0:
             raise self.places.located(TypeError("iteration over a 0-d array"), node)
         if rank > 1:
-            self.arrays.appended.add(value.cell)  # its rows are views
+            self.arrays.is_element(value)  # its rows are views
         cell = Cell()
         self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.arrays.sym(value)).operand)
         return ListVal(cell)
@@ -158,7 +158,7 @@ class Stores(Part):
         if item.ndim != elem.ndim:
             self.places.refuse(node, "a run-time list must hold elements of one rank")
         if isinstance(value, Ref):
-            self.arrays.appended.add(value.cell)
+            self.arrays.is_element(value)
         content = self.lists.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.guards.guarding(node):

@@ -69,6 +69,15 @@ class Streams(Part):
         finally:
             self.state.env.pop(held, None)
 
+    @contextmanager
+    def running_over(self, lists: list[Cell]) -> Iterator[None]:
+        """A run-time loop runs over these lists."""
+        self.run_over += lists
+        try:
+            yield
+        finally:
+            del self.run_over[len(self.run_over) - len(lists) :]
+
     def lists_in(self, iterable: Value) -> list[Cell]:
         """The run-time lists that a loop runs over."""
         inner = getattr(iterable, "inners", None) or [getattr(iterable, "inner", None)]

@@ -60,7 +60,7 @@ class Builds(Part):
                 raise Counts({(*owner.path, (".", name)) for name in plainly._s2s_counted})
             raise Built
         # What is read from now on is read anew, but for objects, which are what they are.
-        self.objects.lifted = {p: v for p, v in self.objects.lifted.items() if _is_object(v)}
+        self.objects.keep_lifted(_is_object)
         return Obj(None)
 
     def _noted(self, function: Any, args: Any, kwargs: Any, plain: Any) -> Build:

@@ -123,7 +123,8 @@ class Effects(Part):
             content = state.heap.get(cell, Fields((), ()))
             state.heap[cell] = Fields((*content.keys, name), (*content.values, before))
         first = self.arrays.first_contents[cell]
-        self.arrays.first_contents[cell] = Fields((*first.keys, name), (*first.values, before))
+        known = Fields((*first.keys, name), (*first.values, before))
+        self.arrays.note_first_content(cell, known)
 
     def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: core.Node) -> None:
         """A function that stays a call reads objects and containers as they were before the whole

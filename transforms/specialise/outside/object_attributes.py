@@ -41,7 +41,7 @@ class ObjectAttributes(Part):
             cell = Cell(type(owner.value).__name__, path=owner.path)
             self.object_cells[key] = cell, owner
             self.state.adopt(cell, Fields((), ()))
-            self.arrays.first_contents[cell] = Fields((), ())
+            self.arrays.note_first_content(cell, Fields((), ()))
         return self.object_cells[key][0]
 
     def written_attribute(self, owner: Obj, name: str) -> Value | None:
@@ -55,7 +55,7 @@ class ObjectAttributes(Part):
     def attribute_of(self, owner: Obj, name: str, node: core.Node) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
-        self.objects.looked_up[id(target), name] = path_text((*owner.path, (".", name)))
+        self.objects.note_looked_up({(id(target), name): path_text((*owner.path, (".", name)))})
         written = self.written_attribute(owner, name)
         if written is not None:
             return self._bound_attribute(written, name, node)

@@ -12,6 +12,7 @@ import functools
 import itertools
 import sys
 import types
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..shared import Lifted, LiftedVariable
+from ..shared import Captured, Lifted, LiftedVariable
 from ..values import (
     Cell,
     DictVal,
@@ -362,6 +363,27 @@ class Objects(Part):
             ]
         return None
 
+    def note_looked_up(self, looked_up: dict[tuple[int, str | None], str]) -> None:
+        """What was read of objects and containers, with its place in the program's text."""
+        self.looked_up |= looked_up
+
+    def keep_lifted(self, wanted: Callable[[Value], bool]) -> None:
+        """Forgets the values that were lifted, but for those that are wanted."""
+        self.lifted = {path: value for path, value in self.lifted.items() if wanted(value)}
+
+    def take_in(
+        self, key: Hashable, taken: Captured, unpack: Callable[[list[Var]], Value]
+    ) -> Value:
+        """A name of a frame of the caller, which passes its numbers and arrays; `unpack` appends
+        them to a list as parameters."""
+        variables = self.reached[taken] = []
+        self.lifted[key] = unpack(variables)
+        return self.lifted[key]
+
+    def read_at(self, node: core.Node) -> None:
+        """Where the program reads what is lifted next."""
+        self.reading = node
+
     def variable(self, value: Any, path: Any) -> Ref:
         """A Variable: the array in it, which tapes watch.  By whatever path it is reached, it
         is one."""
@@ -372,7 +394,7 @@ class Objects(Part):
         self.shared.object_guards.append(watched)
         array = (*path, (".", "_array"))
         ref = self.lift(value._array, array)
-        self.variables.variables[ref.cell] = value
+        self.variables.watch(ref.cell, value)
         # A caller passes the array on, and knows that it is a Variable's.
         self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
         self.variables.know_small_sizes(self.arrays.read(ref).type)

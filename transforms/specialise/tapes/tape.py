@@ -76,7 +76,7 @@ class Tapes(Part):
                 tape.tensors = isinstance(cls, Obj) and hasattr(cls.value, "_s2s_tensors")
             tape.entry = self.variables.variable_contents()
             opened.append(tape)
-            self.variables.tapes.append(tape)
+            self.variables.open(tape)
             if item.target is not None:
                 self.evaluator.bind(item.target, TapeVal(tape), node)
         try:
