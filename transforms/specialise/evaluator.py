@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..syntax import core
-from .values import Obj, Value
+from .values import Args, Kwargs, Obj, Value
 
 
 class Evaluator(Protocol):
@@ -40,20 +40,20 @@ class Evaluator(Protocol):
         """Runs a body for each element; whether that always ends in an error."""
         ...
 
-    def call(
-        self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value], node: Any
-    ) -> Value:
+    def call(self, callee: Value, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Calls any value."""
         ...
 
-    def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_function(self, callee: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Calls a Python function by its text."""
         ...
 
-    def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_method(
+        self, owner: Value, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """Calls a method of any value."""
         ...
 
-    def call_special(self, owner: Value, name: str, args: Any, node: Any) -> Value | None:
+    def call_special(self, owner: Value, name: str, args: Args, node: core.Node) -> Value | None:
         """Calls the method of the user's class for an operator, if there is one that answers."""
         ...

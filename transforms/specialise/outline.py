@@ -40,6 +40,7 @@ from ..ir.nodes import (
 )
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim
+from ..syntax import core
 from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
@@ -67,7 +68,7 @@ class Outlines(Part):
 
     # ---- calls
 
-    def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+    def call_outlined(self, callee: Callee, env: dict[str, Value], node: core.Node) -> Value:
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
         while True:
@@ -99,7 +100,7 @@ class Outlines(Part):
             raise Ended
         return self._results(outlined, values, operands)
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: Any) -> Packer:
+    def _arguments(self, callee: Callee, static: frozenset[int], node: core.Node) -> Packer:
         def known(index: int, number: Num) -> bool:
             if index not in static:
                 return False
@@ -149,7 +150,7 @@ class Outlines(Part):
     # ---- specialising the callee
 
     def _outlined(
-        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any
+        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: core.Node
     ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
@@ -201,6 +202,7 @@ class Outlines(Part):
         self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
+        assert self.session.nested is not None
         inner = self.session.nested(callee)
         variables: list[Var] = []
 

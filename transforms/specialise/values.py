@@ -8,7 +8,8 @@ the identity of an array, list, dict or instance, and the heap says what it hold
 from __future__ import annotations
 
 import weakref
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -356,6 +357,8 @@ class Ended(Exception):
 
 
 Value = Any
+Args: TypeAlias = Sequence[Value]
+Kwargs: TypeAlias = dict[str, Value]
 
 
 @record(eq=False)

@@ -46,10 +46,12 @@ from ..surface.indexing import Indexing, plain_items
 from ..surface.library_calls import LibraryCalls
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    Args,
     Bound,
     Closure,
     DictVal,
     InstanceVal,
+    Kwargs,
     Num,
     Obj,
     Partial,
@@ -169,16 +171,14 @@ class Calls(Part):
             kwargs.update(zip(content.keys, content.values))
         return self.call(callee, tuple(args), kwargs, node)
 
-    def call(
-        self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value], node: Any
-    ) -> Value:
+    def call(self, callee: Value, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if isinstance(callee, Closure):
             return self.call_closure(callee, args, kwargs, node)
         if isinstance(callee, Bound):
             return self.evaluator.call_method(callee.owner, callee.name, args, kwargs, node)
         if isinstance(callee, Partial):
             return self.call(
-                callee.function, callee.args + args, {**dict(callee.kwargs), **kwargs}, node
+                callee.function, (*callee.args, *args), {**dict(callee.kwargs), **kwargs}, node
             )
         if isinstance(callee, DerivedVal):
             return self.derivative_calls.call_derived(callee, args, kwargs, node)
@@ -190,7 +190,7 @@ class Calls(Part):
             )
         return self.call_object(callee, args, kwargs, node)
 
-    def call_object(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_object(self, callee: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         value = callee.value
         given = replacement(value)
         if given is not None:
@@ -267,7 +267,7 @@ class Calls(Part):
                 for k, v in value.keywords.items()
             }
             inner = self.objects.lift(value.func, (*callee.path, (".", "func")))
-            return self.call(inner, parts + args, {**named, **kwargs}, node)
+            return self.call(inner, (*parts, *args), {**named, **kwargs}, node)
         if type(getattr(value, "__self__", None)).__module__.startswith("numpy"):
             return self.surface_calls.no_rule(value, node)
         if isinstance(value, types.MethodType):
@@ -301,12 +301,12 @@ class Calls(Part):
         self.objects.lift(function, at)  # another function may take its place
         return self.objects.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
-    def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def _call_python(self, callee: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if _is_library(callee.value):
             return self.surface_calls.no_rule(callee.value, node)
         return self.call_function(callee, args, kwargs, node)
 
-    def _call_s2s(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def _call_s2s(self, callee: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """A decorated function called from another: a compiled one is simply inlined."""
         value = callee.value
         if any(f.function is value.python for f in self.places.frames()):
@@ -321,7 +321,7 @@ class Calls(Part):
 
     # ---- operations
 
-    def must_fit(self, function: Any, args: Any, kwargs: Any, node: Any) -> None:
+    def must_fit(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> None:
         """Raises a TypeError, as Python does, for arguments that a function does not take."""
         problem = misfit(function, args, kwargs)
         if problem and self.joins.runtime_depth:
@@ -331,7 +331,7 @@ class Calls(Part):
                 node, problem, "call it as its documentation says", S2STypeError
             )
 
-    def _numpy_in_place(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def _numpy_in_place(self, value: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and not kwargs:
             with self.guards.guarding(node):
                 self.updates.write(args[0], (), self.arrays.sym(args[1]), node)
@@ -358,7 +358,7 @@ class Calls(Part):
 
     # ---- the user's functions
 
-    def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_function(self, callee: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         function = callee.value
         if hasattr(function, "_s2s_build"):
             return self.builds.build_objects(function, args, kwargs, node)
@@ -430,7 +430,7 @@ class Calls(Part):
             )
         return constant(default)
 
-    def call_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_closure(self, closure: Closure, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         frame = closure.frame
         source = dataclasses.replace(frame.source, node=closure.node, checked=closure.node)
         place = source.span(closure.node)
@@ -441,7 +441,7 @@ class Calls(Part):
         return self.frames.run_function(source, frame.function, frame.path, env, frame, place, node)
 
     def _bind_closure(
-        self, closure: Closure, args: Any, kwargs: Any, node: Any
+        self, closure: Closure, args: Args, kwargs: Kwargs, node: core.Node
     ) -> dict[str, Value]:
         params, Parameter = closure.node.params, inspect.Parameter
         defaults = closure.named_defaults

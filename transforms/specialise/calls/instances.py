@@ -11,11 +11,12 @@ from typing import Any
 from ...frontend.pytree import refuse_foreign
 from ...ir.errors import UnsupportedError
 from ...ir.record import record
+from ...syntax import core
 from ..heap.arrays import Arrays
 from ..outside.object_attributes import ObjectAttributes
 from ..places import Places
 from ..session import Part
-from ..values import UNDEFINED, Obj, TupleVal, Value, constant
+from ..values import UNDEFINED, Args, Kwargs, Obj, TupleVal, Value, constant
 
 
 @record(eq=False)
@@ -26,7 +27,7 @@ class Instances(Part):
     arrays: Arrays
     object_attributes: ObjectAttributes
 
-    def construct(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def construct(self, cls: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if hasattr(cls, "_fields") and tuple in cls.__mro__:
             return self._namedtuple(cls, args, kwargs, node)
         if dataclasses.is_dataclass(cls):
@@ -59,7 +60,7 @@ class Instances(Part):
             raise self.places.located(TypeError(f"{cls.__name__}() takes no arguments"), node)
         return made
 
-    def _namedtuple(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def _namedtuple(self, cls: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         defaults = {k: constant(v) for k, v in cls._field_defaults.items()}
         values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
         if len(args) > len(cls._fields) or set(values) != set(cls._fields):
@@ -68,7 +69,7 @@ class Instances(Part):
             )
         return TupleVal(tuple(values[f] for f in cls._fields), cls)
 
-    def _dataclass(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def _dataclass(self, cls: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         try:
             bound = inspect.signature(cls).bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -89,7 +90,7 @@ class Instances(Part):
             self.evaluator.call_function(Obj(after), (made,), {}, node)
         return made
 
-    def _default_of(self, field: dataclasses.Field[Any], node: Any) -> Value:
+    def _default_of(self, field: dataclasses.Field[Any], node: core.Node) -> Value:
         if field.default is not dataclasses.MISSING:
             return constant(field.default)
         if field.default_factory is not dataclasses.MISSING:

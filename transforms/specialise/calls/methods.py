@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.record import record
 from ...rules import SURFACES
 from ...rules.library import LIBRARY
+from ...syntax import core
 from ..control.updates import Updates
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
@@ -32,11 +33,13 @@ from ..surface.library_calls import LibraryCalls
 from ..surface.surface_calls import SurfaceCalls
 from ..tapes.tape_methods import TapeMethods
 from ..values import (
+    Args,
     DictVal,
     Fields,
     Growing,
     InstanceVal,
     Items,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -89,7 +92,9 @@ class Methods(Part):
     random_calls: RandomCalls
     calls: Calls
 
-    def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_method(
+        self, owner: Value, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         if name == "__vectorized__":
             return self.vectorized.call_vectorized(owner, args, kwargs, node)
         if isinstance(owner, TapeVal):
@@ -162,7 +167,9 @@ class Methods(Part):
             return self._text_method(owner.value, name, args, kwargs, node)
         return self.places.refuse(node, f"{kind_text(owner)} has no method {name!r} here")
 
-    def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _list_method(
+        self, owner: ListVal, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         self._refuse_keywords("list", name, kwargs, node)
         cell, content = owner.cell, self.state.heap[owner.cell]
         if name in ("insert", "pop") and args:
@@ -218,7 +225,7 @@ class Methods(Part):
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
 
-    def _append(self, content: Growing, value: Value, node: Any) -> Growing:
+    def _append(self, content: Growing, value: Value, node: core.Node) -> Growing:
         elem = content.operand.type.elem
         if not isinstance(value, (Num, Ref)):
             self.places.refuse(
@@ -242,7 +249,7 @@ class Methods(Part):
         return Growing(grown.operand)
 
     def _growing_method(
-        self, cell: Any, content: Growing, name: str, args: Any, node: Any
+        self, cell: Any, content: Growing, name: str, args: Args, node: core.Node
     ) -> Value:
         if name == "pop" and not args:
             count = self.b.emit("list_len", content.operand)
@@ -266,14 +273,16 @@ class Methods(Part):
             node, f"list.{name} is not supported on a list that grows in a loop"
         )
 
-    def _refuse_keywords(self, kind: str, name: str, kwargs: Any, node: Any) -> None:
+    def _refuse_keywords(self, kind: str, name: str, kwargs: Kwargs, node: core.Node) -> None:
         """Methods of lists and dicts take no keywords, but for these two."""
         if kwargs and name not in ("sort", "update"):
             raise self.places.located(
                 TypeError(f"{kind}.{name}() takes no keyword arguments"), node
             )
 
-    def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _dict_method(
+        self, owner: DictVal, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         self._refuse_keywords("dict", name, kwargs, node)
         content = self.state.heap[owner.cell]
         if name in ("keys", "values", "items") and not args:
@@ -301,7 +310,7 @@ class Methods(Part):
             return Obj(None)
         return self.places.refuse(node, f"dict.{name} is not supported")
 
-    def _pop(self, owner: DictVal, content: Any, args: Any, node: Any) -> Value:
+    def _pop(self, owner: DictVal, content: Any, args: Args, node: core.Node) -> Value:
         self.arrays.refuse_shared(owner.cell, node)
         key = self.operators.dict_key(args[0], node)
         if key not in content.keys:
@@ -313,7 +322,7 @@ class Methods(Part):
         return content.values[content.keys.index(key)]
 
     def _text_method(
-        self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any
+        self, text: str | bytes, name: str, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         def plain(value: Value) -> Any:
             value = self.iterators.whole(value, node)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.record import record
 from ...rules.library import scans
+from ...syntax import core
 from ..heap.arrays import Arrays
 from ..operations.iterators import Iterators
 from ..outside.objects import Objects
@@ -18,7 +19,19 @@ from ..session import Part
 from ..surface.library_calls import LibraryCalls
 from ..surface.library_paths import library_function
 from ..surface.surface_calls import SurfaceCalls
-from ..values import Bound, LibraryVal, Obj, ProductVal, RangeVal, Ref, TupleVal, Value, constant
+from ..values import (
+    Args,
+    Bound,
+    Kwargs,
+    LibraryVal,
+    Obj,
+    ProductVal,
+    RangeVal,
+    Ref,
+    TupleVal,
+    Value,
+    constant,
+)
 from .python_calls import PythonCalls
 from .random_calls import RandomCalls
 from .vectorized import Vectorized
@@ -46,7 +59,7 @@ class NumpyCalls(Part):
     python_calls: PythonCalls
     random_calls: RandomCalls
 
-    def call_numpy(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_numpy(self, value: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """NotImplemented where the object is none of these."""
         program = library_function(value)
         if program is not None and value in (itertools.accumulate, itertools.chain):
@@ -97,20 +110,24 @@ class NumpyCalls(Part):
             return self.vectorized.call_vectorized(Obj(value.pyfunc), args, kwargs, node)
         return NotImplemented
 
-    def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_library(
+        self, program: Any, value: Any, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """A program of the library on what its arguments run over."""
         args = tuple(self.iterators.whole(a, node) for a in args)
         kwargs = {k: self.iterators.whole(v, node) for k, v in kwargs.items()}
         return self.library_calls.run_library(program, value, args, kwargs, node)
 
-    def _ranges_of(self, ref: Ref, node: Any) -> tuple[RangeVal, ...]:
+    def _ranges_of(self, ref: Ref, node: core.Node) -> tuple[RangeVal, ...]:
         array = self.arrays.sym(ref)
         return tuple(
             self.python_calls.call_range((self.arrays.size(array, k),), {}, node)
             for k in range(array.ndim)
         )
 
-    def _ufunc_method(self, ufunc: Any, method: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _ufunc_method(
+        self, ufunc: Any, method: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         path = f"numpy.{ufunc.__name__}"
         if method == "outer" and len(args) == 2 and not kwargs:
             left, right = (

@@ -8,6 +8,7 @@ from typing import Any
 from ...frontend.kernel_interface import ObjectGuard
 from ...ir.builder import Sym
 from ...ir.record import record
+from ...syntax import core
 from ..dispatch import builtin
 from ..frames import Frames
 from ..heap.arrays import Arrays
@@ -21,12 +22,14 @@ from ..session import Part
 from ..surface.indexing import Indexing
 from ..values import (
     UNDEFINED,
+    Args,
     Bound,
     Closure,
     DictVal,
     Growing,
     InstanceVal,
     IterVal,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -59,7 +62,7 @@ class PythonCalls(Part):
     frames: Frames
 
     @builtin(range)
-    def call_range(self, args: Any, kwargs: Any, node: Any) -> Any:
+    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
         numbers = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
         if len(numbers) == 1:
@@ -78,7 +81,7 @@ class PythonCalls(Part):
         return RangeVal(numbers[0], numbers[1], numbers[2])
 
     @builtin(super)
-    def call_super(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_super(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """By itself, `super()` means the class in which the function stands, and the function's
         first argument."""
         if len(args) == 2 and isinstance(args[0], Obj):
@@ -91,7 +94,7 @@ class PythonCalls(Part):
         return Super(self.frames.lookup(named[0].name, node), cells["__class__"].cell_contents)
 
     @builtin(dataclasses.replace)
-    def call_replace(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_replace(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """`dataclasses.replace`."""
         old = args[0]
         if not isinstance(old, InstanceVal) or hasattr(old.cls, "__post_init__"):
@@ -105,7 +108,7 @@ class PythonCalls(Part):
         return self.arrays.new_instance(old.cls, content.keys, tuple(values))
 
     @builtin(len)
-    def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_len(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         (value,) = args
         if isinstance(value, Ref):
             array = self.arrays.sym(value)
@@ -134,13 +137,13 @@ class PythonCalls(Part):
         return constant(len(items))
 
     @builtin(slice)
-    def call_slice(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_slice(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         parts = [None if isinstance(a, Obj) and a.value is None else a for a in args]
         parts = [None, parts[0], None] if len(parts) == 1 else [*parts, None][:3]
         return SliceVal(*parts)
 
     @builtin(isinstance)
-    def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_isinstance(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         value, classes = args
         wanted = self.arrays.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
@@ -148,26 +151,26 @@ class PythonCalls(Part):
             return constant(any(issubclass(class_of(value), c) for c in wanted))
 
     @builtin(issubclass)
-    def call_issubclass(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_issubclass(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         cls, classes = self.arrays.static(args[0], node, "the class"), args[1]
         wanted = self.arrays.static(classes, node, "the class")
         with self.places.python_errors(node):
             return constant(issubclass(cls, wanted))
 
     @builtin(type)
-    def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_type(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self.objects.class_value(class_of(args[0]), path_of_class(args[0]))
 
     @builtin(dataclasses.is_dataclass)
-    def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_is_dataclass(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return constant(dataclasses.is_dataclass(class_of(args[0])))
 
     @builtin(dataclasses.fields)
-    def call_fields(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_fields(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return TupleVal(tuple(Obj(f) for f in dataclasses.fields(class_of(args[0]))))
 
     @builtin(callable)
-    def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_callable(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         value = args[0]
         return constant(
             isinstance(value, (Closure, Bound, Partial))
@@ -176,7 +179,7 @@ class PythonCalls(Part):
         )
 
     @builtin(hasattr)
-    def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_hasattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         owner, name = args[0], self.arrays.static(args[1], node, "the attribute's name")
         if isinstance(owner, InstanceVal):
             keys = self.state.heap[owner.cell].keys
@@ -192,21 +195,21 @@ class PythonCalls(Part):
         return constant(hasattr(class_of(owner), name))
 
     @builtin(getattr)
-    def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_getattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         name = self.arrays.static(args[1], node, "the attribute's name")
         if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
             return args[2]
         return self.attributes.attribute(args[0], name, node)
 
     @builtin(int)
-    def call_int(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_int(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._converted(int, args, node)
 
     @builtin(float)
-    def call_float(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_float(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._converted(float, args, node)
 
-    def _converted(self, kind: Any, args: Any, node: Any) -> Value:
+    def _converted(self, kind: Any, args: Args, node: core.Node) -> Value:
         """`int` or `float` of one number or text that is known."""
         if len(args) == 1 and isinstance(args[0], Obj) and isinstance(args[0].value, (str, bytes)):
             known = args[0].value
@@ -218,5 +221,5 @@ class PythonCalls(Part):
             return constant(kind(known))
 
     @builtin(bool)
-    def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_bool(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self.arrays.python_bool(self.truth.truth(args[0], node)) if args else constant(False)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ir.builder import Sym
 from ...ir.record import record
 from ...rules import SURFACES
 from ...rules.numpy.random import permutation_indices
+from ...syntax import core
 from ..control.updates import Updates
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
 from ..surface.surface_calls import SurfaceCalls
-from ..values import Obj, Ref, RngVal, Value
+from ..values import Args, Kwargs, Obj, Ref, RngVal, Value
 
 _ADVICE = {
     "spawn": "make the generators outside and pass them in",
@@ -35,7 +34,9 @@ class RandomCalls(Part):
     guards: Guards
     surface_calls: SurfaceCalls
 
-    def call_generator(self, owner: RngVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_generator(
+        self, owner: RngVal, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         if name == "shuffle":
             return self.shuffle(owner, args, kwargs, node)
         path = f"numpy.random.Generator.{name}"
@@ -44,7 +45,7 @@ class RandomCalls(Part):
             return self.places.refuse(node, f"{path} is not supported", advice)
         return self.surface_calls.call_surface(path, (owner, *args), kwargs, node)
 
-    def shuffle(self, owner: RngVal | None, args: Any, kwargs: Any, node: Any) -> Value:
+    def shuffle(self, owner: RngVal | None, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """The array takes on its own elements in another order."""
         if len(args) != 1 or kwargs or not isinstance(args[0], Ref):
             self.places.refuse(

@@ -8,6 +8,7 @@ from typing import Any
 from ...ir.builder import Sym
 from ...ir.record import record
 from ...rules.library.python_standard import largest, smallest
+from ...syntax import core
 from ..dispatch import builtin
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
@@ -24,12 +25,14 @@ from ..session import Part
 from ..surface.indexing import Indexing
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    Args,
     Closure,
     Conflict,
     DictVal,
     EnumerateVal,
     Growing,
     IterVal,
+    Kwargs,
     ListVal,
     MapVal,
     Num,
@@ -70,7 +73,7 @@ class SequenceCalls(Part):
     numpy_calls: NumpyCalls
 
     @builtin(iter)
-    def call_iter(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_iter(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if len(args) != 1:
             return NotImplemented
         value = self.operators.iterated(args[0], node)
@@ -79,7 +82,7 @@ class SequenceCalls(Part):
         )
 
     @builtin(next)
-    def call_next(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_next(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         value = args[0]
         if not isinstance(value, IterVal):
             kind = class_of(value).__name__
@@ -100,7 +103,7 @@ class SequenceCalls(Part):
         return item
 
     @builtin(enumerate)
-    def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_enumerate(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         start = kwargs.get("start") or (args[1] if len(args) > 1 else constant(0))
         if not isinstance(start, Num) or start.operand.type.dtype not in ("int64", "bool"):
             text = f"{kind_text(start)} cannot be interpreted as an integer"
@@ -108,7 +111,7 @@ class SequenceCalls(Part):
         return self.iterators.iterator(EnumerateVal(args[0], start), enumerate)
 
     @builtin(zip)
-    def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_zip(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if kwargs.keys() - {"strict"}:
             self.places.refuse(node, "this keyword of zip is not supported")
         if "strict" in kwargs and self.arrays.static(kwargs["strict"], node, "strict"):
@@ -121,7 +124,7 @@ class SequenceCalls(Part):
         return self.iterators.iterator(ZipVal(tuple(args)), zip)
 
     @builtin(sorted)
-    def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_sorted(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """By what is known while compiling, as names are; numbers are sorted at run time."""
         items = self.objects.static_items(args[0])
         if items is None:
@@ -144,7 +147,7 @@ class SequenceCalls(Part):
         return self.arrays.new_list(tuple(items[i] for i in order))
 
     @builtin(reversed)
-    def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_reversed(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         (value,) = args
         if isinstance(value, IterVal):
             name = value.cls.__name__
@@ -155,7 +158,7 @@ class SequenceCalls(Part):
             backward = SnapshotVal(backward, cell, self.state.heap[cell])
         return self.iterators.iterator(backward, reversed)
 
-    def _backward(self, value: Value, node: Any) -> Value:
+    def _backward(self, value: Value, node: core.Node) -> Value:
         """The elements of a sequence from the last to the first."""
         if isinstance(value, RangeVal):
             return dataclasses.replace(value, reverse=not value.reverse)
@@ -173,7 +176,7 @@ class SequenceCalls(Part):
         return self.places.refuse(node, f"reversed of {kind_text(value)} is not supported")
 
     @builtin(tuple)
-    def call_tuple(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_tuple(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if not args:
             return TupleVal(())
         items = self.objects.static_items(args[0])
@@ -190,7 +193,7 @@ class SequenceCalls(Part):
         return TupleVal(tuple(items))
 
     @builtin(list)
-    def call_list(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_list(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if not args:
             return self.arrays.new_list(())
         if isinstance(args[0], ListVal):
@@ -205,7 +208,7 @@ class SequenceCalls(Part):
         return self.arrays.new_list(tuple(items))
 
     @builtin(dict)
-    def call_dict(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_dict(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         keys: dict[Any, Value] = {}
         if args:
             if isinstance(args[0], DictVal):
@@ -226,17 +229,17 @@ class SequenceCalls(Part):
         return self.arrays.new_dict(tuple(keys), tuple(keys.values()))
 
     @builtin(map)
-    def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_map(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         function, *inners = args
         return self.iterators.iterator(MapVal(function, tuple(inners)), map)
 
     @builtin(filter)
-    def call_filter(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_filter(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         function, inner = args
         return self.iterators.iterator(MapVal(function, (inner,), keeps=True), filter)
 
     @builtin(sum)
-    def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_sum(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         value, *rest = args
         start = rest[0] if rest else kwargs.get("start")
         if isinstance(value, (Ref, Num)):
@@ -255,14 +258,14 @@ class SequenceCalls(Part):
         return total_value
 
     @builtin(any)
-    def call_any(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_any(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._fold_bools(args[0], self.truth.lazy_or, False, node)
 
     @builtin(all)
-    def call_all(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_all(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._fold_bools(args[0], self.truth.lazy_and, True, node)
 
-    def _fold_bools(self, value: Value, combine: Any, empty: bool, node: Any) -> Value:
+    def _fold_bools(self, value: Value, combine: Any, empty: bool, node: core.Node) -> Value:
         found = self.iterators.searched(value, not empty, node)
         if found is not None:
             return self.truth.not_(found, node) if empty else found
@@ -285,14 +288,14 @@ class SequenceCalls(Part):
         return self.truth.truth(total, node)
 
     @builtin(max)
-    def call_max(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_max(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._extreme("max", args, kwargs, node)
 
     @builtin(min)
-    def call_min(self, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_min(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         return self._extreme("min", args, kwargs, node)
 
-    def _extreme(self, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _extreme(self, name: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if kwargs:
             program = largest if name == "max" else smallest
             values = args[0] if len(args) == 1 else TupleVal(tuple(args))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ir.record import record
 from ...syntax import core
 from ..heap.arrays import Arrays
@@ -12,7 +10,7 @@ from ..places import Places
 from ..session import Part
 from ..surface.indexing import Indexing
 from ..surface.surface_calls import SurfaceCalls
-from ..values import Num, RangeVal, Ref, Value, constant
+from ..values import Args, Kwargs, Num, RangeVal, Ref, Value, constant
 
 
 @record(eq=False)
@@ -25,7 +23,9 @@ class Vectorized(Part):
     surface_calls: SurfaceCalls
     attributes: Attributes
 
-    def call_vectorized(self, function: Value, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_vectorized(
+        self, function: Value, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """A scalar function made a ufunc by `@vectorize`: a loop over the elements."""
         if kwargs or not all(isinstance(a, (Num, Ref)) for a in args):
             self.places.refuse(node, "a vectorized function takes numbers and arrays here")

@@ -37,7 +37,7 @@ class Peel(Part):
     # the loops whose rest is being translated
     peeled: list[Any] = field(default_factory=list, init=False)
 
-    def ask_to_peel(self, conflicts: dict[Any, Any], node: Any) -> None:
+    def ask_to_peel(self, conflicts: dict[Any, Any], node: core.Node) -> None:
         """A loop after which a name in conflict is read is worth a first iteration."""
         if any(p is node for p in self.peeled):
             return
@@ -53,7 +53,7 @@ class Peel(Part):
         first: Callable[[], bool],
         rest: Callable[[], bool],
         until: str | None,
-        node: Any,
+        node: core.Node,
     ) -> bool:
         """`first` if `cond`, then `rest` unless the flag `until` says that the loop is over."""
         kinds: dict[str, Any] = {}
@@ -82,17 +82,17 @@ class Peel(Part):
             return run() if cond.known[0] else False
         return self.joins.if_(cond, run, none)
 
-    def unless(self, until: str | None, rest: Callable[[], bool], node: Any) -> bool:
+    def unless(self, until: str | None, rest: Callable[[], bool], node: core.Node) -> bool:
         """What is left of a loop after an iteration that may have ended it."""
         over = self.is_over(until, node)
         if over.known is not None:
             return False if over.known[0] else rest()
         return self.joins.if_(self.arrays.negated(over), rest, lambda: False)
 
-    def is_over(self, until: str | None, node: Any) -> Num:
+    def is_over(self, until: str | None, node: core.Node) -> Num:
         return constant(False) if until is None else self.arrays.usable(self.state.env[until], node)
 
-    def _changed_kind(self, after: dict[str, Any], node: Any) -> str | None:
+    def _changed_kind(self, after: dict[str, Any], node: core.Node) -> str | None:
         """A name that the loop makes something else, and that is read after it."""
         if not after:  # every way through the loop fails
             return None

@@ -72,7 +72,7 @@ class Updates(Part):
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand
         self.variables.note_assignment(cell, base)
-        self._refresh_choices(cell)
+        self._refresh_choices(cell, node)
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""
@@ -87,7 +87,7 @@ class Updates(Part):
 
         self.joins.if_(Num(cond), into(x), into(y))
 
-    def _refresh_choices(self, written: Cell) -> None:
+    def _refresh_choices(self, written: Cell, node: core.Node) -> None:
         """What may be the written array is read again from the array it is."""
         for cell in list(self.state.heap):
             if cell.choice is not None and written in (cell.choice[1].cell, cell.choice[2].cell):
@@ -96,7 +96,7 @@ class Updates(Part):
                     Num(cond),
                     lambda x=x: self._fresh_read(x),
                     lambda y=y: self._fresh_read(y),
-                    self.places.stmt,
+                    self.places.stmt or node,
                 )
                 self.state.heap[cell] = self.state.heap[value.cell]
 

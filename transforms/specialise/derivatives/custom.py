@@ -37,9 +37,11 @@ from ..places import Places
 from ..session import Part
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    Args,
     Closure,
     DictVal,
     InstanceVal,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -68,7 +70,9 @@ class CustomRules(Part):
     # ---- custom_gradient
 
     @derives("custom")
-    def derive_custom(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_custom(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """`f` returns its value and the function that pulls the value's adjoint back."""
         if kwargs:
             args, kwargs = self._positional(derived.function, args, kwargs, node), {}
@@ -102,7 +106,7 @@ class CustomRules(Part):
                 return seed.values
         return (seed,)
 
-    def _positional(self, function: Value, args: Any, kwargs: Any, node: Any) -> Any:
+    def _positional(self, function: Value, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
         """Arguments in order of the parameters, so that adjoints can be told apart."""
         names = self.tracing.parameter_names(function)
         rest = [n for n in names[len(args) :] if n in kwargs]
@@ -125,7 +129,7 @@ class CustomRules(Part):
         return any(is_float(leaf.type) for leaf in leaves_of(pattern))
 
     def _bars(
-        self, bars: Value, traced: Traced, args: Any, float_args: list[int], node: Any
+        self, bars: Value, traced: Traced, args: Args, float_args: list[int], node: core.Node
     ) -> list[Operand]:
         """The adjoints that a gradient function returned, one per leaf of the arguments."""
         several = isinstance(bars, TupleVal)
@@ -154,7 +158,9 @@ class CustomRules(Part):
     # ---- implicit
 
     @derives("implicit")
-    def derive_implicit(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_implicit(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """`f` finds the x at which a residual is 0; how x moves follows from the residual."""
         if kwargs:
             args = self._positional(derived.function, args, kwargs, node)
@@ -196,7 +202,7 @@ class CustomRules(Part):
     def _size(self, x: Value, node: core.Node) -> Any:
         return self.arrays.sym(self.attributes.attribute(x, "size", node))
 
-    def _solved(self, slope: Any, seed: Value, x: Value, node: Any) -> Any:
+    def _solved(self, slope: Any, seed: Value, x: Value, node: core.Node) -> Any:
         """u with slope.T @ u = seed, in the shape of x."""
         if isinstance(x, Num):
             return self.arrays.sym(seed) / slope
@@ -212,7 +218,9 @@ class CustomRules(Part):
     # ---- checkpoint
 
     @derives("checkpoint")
-    def derive_checkpoint(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_checkpoint(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """`f`, whose inner values are computed again in the sweep and not saved."""
         whole = replace(derived, kind="", wrt=())
         traced = self.tracing.trace(whole, args, kwargs, node)
@@ -246,7 +254,7 @@ class CustomRules(Part):
         value: Value,
         inputs: list[Any],
         pull: Callable[[Value], list[Operand]],
-        node: Any,
+        node: core.Node,
     ) -> Value:
         """`value`, with a derivative of its own; `pull` runs the code for it."""
         pattern, leaves = self.tracing.packed(value, node)

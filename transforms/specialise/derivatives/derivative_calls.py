@@ -9,13 +9,24 @@ from ...frontend.derivative_spec import Derived
 from ...ir.errors import S2STypeError
 from ...ir.nodes import If, Raise
 from ...ir.record import record, replace
+from ...syntax import core
 from ..dispatch import table
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part, fixed
 from ..surface.indexing import Indexing
-from ..values import CheckpointedVal, Obj, Partial, RangeVal, TupleVal, Value, constant
+from ..values import (
+    Args,
+    CheckpointedVal,
+    Kwargs,
+    Obj,
+    Partial,
+    RangeVal,
+    TupleVal,
+    Value,
+    constant,
+)
 from .custom import CustomRules
 from .derived import Derivatives
 from .jacobians import Jacobians
@@ -42,7 +53,7 @@ class DerivativeCalls(Part):
         parts = self.derived, self.custom, self.vmaps, self.jacobians
         self.by_kind = table("derives", *parts)
 
-    def checkpointed(self, over: Value, kwargs: dict[str, Value], node: Any) -> Value:
+    def checkpointed(self, over: Value, kwargs: dict[str, Value], node: core.Node) -> Value:
         if set(kwargs) not in ({"snapshots"}, {"memory"}):
             raise self.places.refusal(
                 node,
@@ -84,7 +95,7 @@ class DerivativeCalls(Part):
     def _below(self, path: Any, attribute: str) -> Any:
         return (*path, (".", attribute)) if path else ()
 
-    def make_derived(self, maker: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def make_derived(self, maker: Obj, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """`s2s.grad(f, wrt=…)` written inside the program."""
         kind = maker.value._s2s_transform
         if not args:  # `@s2s.grad(wrt=…)`: the function is still to come
@@ -105,7 +116,7 @@ class DerivativeCalls(Part):
             return derived
         return self.call_at_once(derived, rest, node)
 
-    def call_at_once(self, derived: DerivedVal, rest: list[Value], node: Any) -> Value:
+    def call_at_once(self, derived: DerivedVal, rest: list[Value], node: core.Node) -> Value:
         """`s2s.jvp(f, primals, tangents)` and `s2s.vjp(f, *primals)`."""
         if derived.kind == "jvp" and len(rest) == 2:
             primals, tangents = (self._items(r, node) for r in rest)
@@ -119,11 +130,13 @@ class DerivativeCalls(Part):
             node, f"s2s.{derived.kind} takes the function alone", f"write s2s.{derived.kind}(f)(x)"
         )
 
-    def _items(self, value: Value, node: Any) -> Any:
+    def _items(self, value: Value, node: core.Node) -> Any:
         items = self.objects.static_items(value)
         if items is None:
             self.places.refuse(node, "primals and tangents are tuples here", "write (x,), (v,)")
         return items
 
-    def call_derived(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_derived(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         return self.by_kind[derived.kind](derived, tuple(args), dict(kwargs), node)

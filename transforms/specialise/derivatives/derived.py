@@ -18,13 +18,14 @@ from ...autodiff.reverse import generate_callee_vjps, reverse_function
 from ...ir.errors import S2STypeError
 from ...ir.nodes import Block, Const, Function, Module, Operand, Scalar, Var, is_complex, is_float
 from ...ir.record import record, replace
+from ...syntax import core
 from ..dispatch import derives
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..patterns import Leaf, leaves_of, unpack
 from ..places import Places
 from ..session import Part
-from ..values import Num, Obj, Ref, TupleVal, Value, kind_text
+from ..values import Args, Kwargs, Num, Obj, Ref, TupleVal, Value, kind_text
 from ..variables import Variables
 from .tracing import DerivedVal, Traced, Tracing
 
@@ -42,34 +43,40 @@ class Derivatives(Part):
     # ---- the kinds
 
     @derives("grad")
-    def derive_grad(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_grad(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         value, gradients = self.gradients(derived, args, kwargs, node)
         if derived.has_aux:
             return TupleVal((gradients, value.values[1]))
         return gradients
 
     @derives("value_and_grad")
-    def derive_value_and_grad(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Any:
+    def derive_value_and_grad(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Any:
         return TupleVal(self.gradients(derived, args, kwargs, node))
 
     @derives("jvp")
-    def derive_jvp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_jvp(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         args, direction = self._directed(derived, args, kwargs, node)
         return self.push(derived, args, kwargs, self._per_wrt(derived, direction, node), node)
 
     @derives("vjp")
-    def derive_vjp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_vjp(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         args, seed = self._directed(derived, args, kwargs, node)
         return TupleVal(self.pull(derived, args, kwargs, seed, node))
 
     @derives("pullback")
-    def derive_pullback(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_pullback(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """What `s2s.vjp(f, *primals)` returned, called with a cotangent."""
         *primals, seed = args
         return self.pull(derived.function, tuple(primals), {}, seed, node)[1]
 
     @derives("hvp")
-    def derive_hvp(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_hvp(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Forward over reverse: the tangent of the gradient."""
         args, direction = self._directed(derived, args, kwargs, node)
         gradient = replace(derived, kind="grad")
@@ -77,7 +84,7 @@ class Derivatives(Part):
         directions = self._per_wrt(derived, direction, node)
         return self.push(outer, args, kwargs, directions, node).values[1]
 
-    def _directed(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Any:
+    def _directed(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
         """The function's own arguments, and the direction among them: after the first."""
         at = 1 + derived.skipped
         names = self.tracing.parameter_names(derived)
@@ -93,7 +100,7 @@ class Derivatives(Part):
             )
         return (*args[:at], *args[at + 1 :]), args[at]
 
-    def _per_wrt(self, derived: DerivedVal, direction: Value, node: Any) -> list[Value]:
+    def _per_wrt(self, derived: DerivedVal, direction: Value, node: core.Node) -> list[Value]:
         if not isinstance(derived.wrt, tuple):
             return [direction]
         items = self.objects.static_items(direction)
@@ -108,7 +115,7 @@ class Derivatives(Part):
 
     # ---- reverse mode
 
-    def gradients(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Any:
+    def gradients(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
         """The value (with its aux) and the gradients."""
         traced = self.tracing.trace(derived, args, kwargs, node)
         value = traced.result
@@ -126,7 +133,7 @@ class Derivatives(Part):
         bars = self.pulled(traced, [out], [seed])
         return traced.result, self.like_wrt(derived, traced, bars)
 
-    def _number(self, value: Value, block: Block, node: Any) -> Operand:
+    def _number(self, value: Value, block: Block, node: core.Node) -> Operand:
         """The one float that a gradient is taken of."""
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             with self.b.into(block):
@@ -149,7 +156,7 @@ class Derivatives(Part):
         )
 
     def pull(
-        self, derived: DerivedVal, args: Any, kwargs: Any, seed: Value, node: Any
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, seed: Value, node: core.Node
     ) -> tuple[Value, Value]:
         """The value, and the adjoints of the arguments for the adjoint `seed` of the value."""
         traced = self.tracing.trace(derived, args, kwargs, node)
@@ -219,7 +226,12 @@ class Derivatives(Part):
         return replace(made, results=tangents), made.params[len(function.params) :]
 
     def push(
-        self, derived: DerivedVal, args: Any, kwargs: Any, directions: list[Value], node: Any
+        self,
+        derived: DerivedVal,
+        args: Args,
+        kwargs: Kwargs,
+        directions: list[Value],
+        node: core.Node,
     ) -> TupleVal:
         """The value and its tangent."""
         traced = self.tracing.trace(derived, args, kwargs, node)

@@ -30,11 +30,12 @@ from ...ir.nodes import (
 from ...ir.record import record, replace
 from ...ir.symbolic_dims import Dim
 from ...rules.axes_and_sizes import constant_value, product
+from ...syntax import core
 from ..dispatch import derives
 from ..patterns import Leaf, unpack
 from ..places import Places
 from ..session import Part
-from ..values import Value, kind_text
+from ..values import Args, Kwargs, Value, kind_text
 from .derived import Derivatives
 from .tracing import DerivedVal, Traced, Tracing
 from .vmaps import Vmaps, extent_of, reading
@@ -64,7 +65,9 @@ class Jacobians(Part):
     # ---- Jacobians
 
     @derives("jacobian")
-    def derive_jacobian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_jacobian(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         traced = self.tracing.trace(derived, args, kwargs, node)
         with self.b.into(traced.block):
             pattern, outs = self.tracing.packed(traced.result, node)
@@ -100,7 +103,7 @@ class Jacobians(Part):
         return unpack(pattern, self.evaluator, leaf, "jacobian")
 
     def _refuse_complex(
-        self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: Any
+        self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: core.Node
     ) -> None:
         """The derivative by a complex number takes two columns, that of a complex result two
         pulled rows; only a complex result by real arguments is one number each, when pushed."""
@@ -120,7 +123,9 @@ class Jacobians(Part):
             )
 
     @derives("hessian")
-    def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_hessian(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """Forward over reverse: the Jacobian of the gradient."""
         gradient = replace(derived, kind="grad", options=())
         outer = replace(derived, kind="jacobian", function=gradient, options=(("mode", "forward"),))

@@ -26,12 +26,13 @@ from ...ir.nodes import (
 from ...ir.record import field, record, replace
 from ...simplify import simplify_function
 from ...simplify.cse import cse_block
+from ...syntax import core
 from ..heap.arrays import Arrays
 from ..patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Cell, Closure, Ended, Num, Obj, Partial, Ref, Value
+from ..values import Args, Cell, Closure, Ended, Kwargs, Num, Obj, Partial, Ref, Value
 from ..variables import Variables
 
 
@@ -78,7 +79,7 @@ class Tracing(Part):
     guards: Guards
     renamed_arrays: set[Cell] = field(default_factory=set, init=False)
 
-    def trace(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Traced:
+    def trace(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Traced:
         args, kwargs = list(args), dict(kwargs)
         wrt = derived.wrt if isinstance(derived.wrt, tuple) else (derived.wrt,)
         traced = Traced([], [], [], [], None)
@@ -119,7 +120,7 @@ class Tracing(Part):
         return traced
 
     def _write_back(
-        self, originals: list[tuple[Cell, Any]], fresh: list[tuple[Cell, Var]], node: Any
+        self, originals: list[tuple[Cell, Any]], fresh: list[tuple[Cell, Var]], node: core.Node
     ) -> None:
         """A function that writes into what it is differentiated by writes into the argument of
         a whole program; inside a program it is not known who shares that array."""
@@ -142,7 +143,12 @@ class Tracing(Part):
                 self.state.heap[cell] = self.state.heap[new]
 
     def _argument(
-        self, function: Value, args: list[Value], kwargs: dict[str, Value], which: Any, node: Any
+        self,
+        function: Value,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        which: Any,
+        node: core.Node,
     ) -> tuple[Any, Any]:
         """Where the argument to differentiate by is: a container and its key."""
         if isinstance(which, str):
@@ -185,7 +191,7 @@ class Tracing(Part):
                 pass
         return []
 
-    def _check_float(self, operand: Operand, which: Any, node: Any) -> None:
+    def _check_float(self, operand: Operand, which: Any, node: core.Node) -> None:
         if not is_float(operand.type):
             dtype = operand.type.dtype
             raise self.places.refusal(
@@ -195,20 +201,20 @@ class Tracing(Part):
                 S2STypeError,
             )
 
-    def packer(self, node: Any) -> Packer:
+    def packer(self, node: core.Node | None) -> Packer:
         def refuse(why: str) -> Any:
             return self.places.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
 
         return Packer(self.evaluator, lambda index, number: False, refuse)
 
-    def packed(self, value: Value, node: Any) -> tuple[Pattern, list[Operand]]:
+    def packed(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self.packer(node)
         pattern = packer.pack(value)
         operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves]
         return pattern, operands
 
     def matched(
-        self, value: Value, pattern: Pattern, like: list[Operand], node: Any, what: str
+        self, value: Value, pattern: Pattern, like: list[Operand], node: core.Node, what: str
     ) -> list[Operand]:
         """The leaves of a direction, in the shape and dtype of what it belongs to."""
         packer = self.packer(node)

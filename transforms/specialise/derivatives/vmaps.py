@@ -17,6 +17,7 @@ from ...ir.errors import S2SValueError
 from ...ir.nodes import Array, Const, Function, Operand, Scalar, Var, targets_of
 from ...ir.record import record
 from ...ir.symbolic_dims import Dim
+from ...syntax import core
 from ..dispatch import derives
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -24,7 +25,7 @@ from ..patterns import Leaf, Node, Packer, Pattern
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import DictVal, Ended, ListVal, Num, Obj, Ref, TupleVal, Value
+from ..values import Args, DictVal, Ended, Kwargs, ListVal, Num, Obj, Ref, TupleVal, Value
 from .tracing import DerivedVal, Traced, Tracing
 
 
@@ -39,7 +40,9 @@ class Vmaps(Part):
     tracing: Tracing
 
     @derives("vmap")
-    def derive_vmap(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+    def derive_vmap(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         args, kwargs = list(args), dict(kwargs)
         traced = Traced([], [], [], [], None)
         size = self._take_elements(derived, args, kwargs, traced, node)
@@ -64,7 +67,7 @@ class Vmaps(Part):
 
     def _take_elements(
         self, derived: DerivedVal, args: list[Value], kwargs: dict[str, Value], traced: Traced,
-        node: Any,
+        node: core.Node,
     ) -> Operand:  # fmt: skip
         """Puts one element of each mapped argument into its place; the number of elements."""
         size: Operand | None = None
@@ -97,7 +100,7 @@ class Vmaps(Part):
         return size
 
     def _mapped_arguments(
-        self, derived: DerivedVal, args: list[Value], kwargs: dict[str, Value], node: Any
+        self, derived: DerivedVal, args: list[Value], kwargs: dict[str, Value], node: core.Node
     ) -> Iterator[tuple[Any, Any, Any, str]]:
         """Each argument with an axis: where it is, its axes and its name."""
         given = self.setting(derived, "in_axes", node, 0)
@@ -129,7 +132,9 @@ class Vmaps(Part):
             if axes.get(name) is not None:
                 yield kwargs, name, axes[name], name
 
-    def _refuse_forgotten(self, given: Any, derived: DerivedVal, count: int, node: Any) -> None:
+    def _refuse_forgotten(
+        self, given: Any, derived: DerivedVal, count: int, node: core.Node
+    ) -> None:
         """Entries of in_axes may be left out for arguments with defaults only."""
         if isinstance(given, tuple):
             needed = self.required_parameters(derived.function)
@@ -149,7 +154,7 @@ class Vmaps(Part):
             return sum(p.default is p.empty and p.kind <= 1 for p in parameters)
         return None
 
-    def _axes_of(self, pattern: Pattern, axes: Any, node: Any) -> list[tuple[Leaf, Any]]:
+    def _axes_of(self, pattern: Pattern, axes: Any, node: core.Node) -> list[tuple[Leaf, Any]]:
         """Each leaf with its axis; `axes` may stop at any depth of the structure."""
         if isinstance(pattern, Leaf):
             if axes is not None and not isinstance(axes, int):
@@ -176,7 +181,7 @@ class Vmaps(Part):
                 found.setdefault(leaf.index, (leaf, axis))
         return list(found.values())
 
-    def _element_packer(self, node: Any) -> Packer:
+    def _element_packer(self, node: core.Node) -> Packer:
         def refuse(why: str) -> Any:
             return self.places.refuse(
                 node, f"{why} cannot be mapped over", "pass numbers and arrays"
@@ -184,14 +189,14 @@ class Vmaps(Part):
 
         return Packer(self.evaluator, lambda index, number: False, refuse)
 
-    def _returned_leaves(self, value: Value, node: Any) -> tuple[Pattern, list[Operand]]:
+    def _returned_leaves(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self._element_packer(node)
         pattern = packer.pack(value)
         return pattern, [
             self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves
         ]
 
-    def _axis_to_front(self, value: Value, axis: int, name: str, node: Any) -> Var:
+    def _axis_to_front(self, value: Value, axis: int, name: str, node: core.Node) -> Var:
         x = self.arrays.sym(value)
         rank = x.ndim
         if not -rank <= axis < rank:
@@ -209,7 +214,7 @@ class Vmaps(Part):
         assert isinstance(x.operand, Var)
         return x.operand
 
-    def _check_count(self, x: Var, size: Dim, count: Operand, node: Any) -> None:
+    def _check_count(self, x: Var, size: Dim, count: Operand, node: core.Node) -> None:
         assert isinstance(x.type, Array)
         with self.guards.guarding(node):
             if self.b.facts.relate(x.type.shape[0], size) != "equal":
@@ -251,7 +256,7 @@ class Vmaps(Part):
         return replace(many, results=self.tracing.splice(traced, many, many.results, kept))
 
     def _refuse_writes(
-        self, heap: dict[Any, Any], envs: list[dict[str, Any]], made: Function, node: Any
+        self, heap: dict[Any, Any], envs: list[dict[str, Any]], made: Function, node: core.Node
     ) -> None:
         """What every element writes has no meaning outside."""
         mapped = made.notes["batched_values"]
@@ -273,7 +278,7 @@ class Vmaps(Part):
         views = self.state.views
         self.state.views = {k: v for k, v in views.items() if v[1].name not in mapped}
 
-    def _axis_to(self, x: Operand, axis: Any, node: Any) -> Operand:
+    def _axis_to(self, x: Operand, axis: Any, node: core.Node) -> Operand:
         """A result with its first axis moved to where it is wanted."""
         rank = x.type.ndim
         if axis is None or not -rank <= axis < rank:
@@ -291,13 +296,13 @@ class Vmaps(Part):
 
     # ---- options
 
-    def setting(self, derived: DerivedVal, name: str, node: Any, default: Any = None) -> Any:
+    def setting(self, derived: DerivedVal, name: str, node: core.Node, default: Any = None) -> Any:
         """An option, as Python has it."""
         value = derived.option(name, default)
         plain = value is None or isinstance(value, (int, str, tuple, AxesByName))
         return value if plain else self._plain(value, node, name)
 
-    def _plain(self, value: Value, node: Any, what: str) -> Any:
+    def _plain(self, value: Value, node: core.Node, what: str) -> Any:
         if isinstance(value, DictVal):
             content = self.state.heap[value.cell]
             items = zip(content.keys, (self._plain(v, node, what) for v in content.values))

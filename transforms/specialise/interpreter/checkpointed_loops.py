@@ -29,7 +29,12 @@ class CheckpointedLoops(Part):
     run_time_loops: RunTimeLoops
 
     def checkpointed_loop(
-        self, target: core.Expr, over: CheckpointedVal, body: Any, until: str | None, node: Any
+        self,
+        target: core.Expr,
+        over: CheckpointedVal,
+        body: Any,
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         if until is not None:
             self.places.refuse(
@@ -65,7 +70,7 @@ class CheckpointedLoops(Part):
         loop.budget = Budget(over.amount.operand, over.in_bytes)
         return False
 
-    def _open_sizes(self, loop: For, node: Any) -> list[tuple[Carried, int]]:
+    def _open_sizes(self, loop: For, node: core.Node) -> list[tuple[Carried, int]]:
         """The axes that are not known to keep their sizes, of what an iteration reads of the one
         before."""
         reads = {x for s in walk(loop.body) for x in operands_of(s)}
@@ -93,7 +98,7 @@ class CheckpointedLoops(Part):
     def _sizes(self, c: Carried, axis: int) -> tuple[Dim, Dim]:
         return dims_of(c.init)[axis], dims_of(c.next)[axis]
 
-    def _refuse_shapes(self, carried: list[Carried], node: Any) -> NoReturn:
+    def _refuse_shapes(self, carried: list[Carried], node: core.Node) -> NoReturn:
         name = _name(carried[0])
         self.places.refuse(
             node,

@@ -67,14 +67,14 @@ class Loops(Part):
     checkpointed_loops: CheckpointedLoops
 
     @runs(core.For)
-    def run_For(self, node: Any) -> bool:
+    def run_For(self, node: core.For) -> bool:
         iterable = self.evaluator.eval(node.over)
         return self.for_each(
             node.target, iterable, lambda: self.evaluator.run(node.body, True), node.until, node
         )
 
     def for_each(
-        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: Any
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
     ) -> bool:
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
@@ -90,7 +90,7 @@ class Loops(Part):
                 return self._run_time_loop(target, source, body, until, node)
 
     def _run_time_loop(
-        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: Any
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
     ) -> bool:
         def looped() -> bool:
             if isinstance(iterable, RangeVal):
@@ -134,7 +134,7 @@ class Loops(Part):
         return self._live_loop(target, iterable.cell, body, until, node)
 
     def _live_loop(
-        self, target: core.Expr, cell: Cell, body: Any, until: str | None, node: Any
+        self, target: core.Expr, cell: Cell, body: Any, until: str | None, node: core.Node
     ) -> bool:
         """A loop over a list that it makes longer or shorter."""
         place = f"<place L{node.line}>"
@@ -193,7 +193,7 @@ class Loops(Part):
         return elem is not None
 
     def _peeled(
-        self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: Any
+        self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: core.Node
     ) -> bool:
         def first() -> bool:
             self.evaluator.bind(target, stream.element(constant(0)), node)
@@ -211,7 +211,7 @@ class Loops(Part):
         cursor: Cursor,
         body: Any,
         until: str | None,
-        node: Any,
+        node: core.Node,
         iterator: Cell | None = None,
         longest: int = 0,
     ) -> bool:
@@ -250,7 +250,7 @@ class Loops(Part):
                 return False
 
     @runs(core.While)
-    def run_While(self, node: Any) -> bool:
+    def run_While(self, node: core.While) -> bool:
         def loop() -> bool:
             test, body = (
                 lambda: self.truth.condition(node.test),
@@ -268,7 +268,7 @@ class Loops(Part):
 
         return self._looped(loop, otherwise)
 
-    def _unrolled_while(self, node: Any, left: int, need: NeedUnroll) -> bool:
+    def _unrolled_while(self, node: core.While, left: int, need: NeedUnroll) -> bool:
         """One copy of the body per iteration, as long as the condition is known."""
         while left:
             left -= 1
@@ -290,7 +290,7 @@ class Loops(Part):
         raise need
 
     def _while(
-        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: Any
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
     ) -> bool:
         origin = self.b.origin
         made: dict[str, Any] = {}
@@ -331,7 +331,7 @@ class Loops(Part):
         return False
 
     def _while_tested_inside(
-        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: Any
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
     ) -> bool:
         """A loop whose test has effects, those of the test that fails included: the test is a part
         of the body, which ends the loop."""

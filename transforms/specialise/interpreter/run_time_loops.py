@@ -28,7 +28,7 @@ class RunTimeLoops(Part):
     truth: Truth
 
     def range_loop(
-        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: Any
+        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: core.Node
     ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
@@ -60,7 +60,7 @@ class RunTimeLoops(Part):
         )  # fmt: skip
         return False
 
-    def until_operand(self, until: str | None, node: Any) -> Operand | None:
+    def until_operand(self, until: str | None, node: core.Node) -> Operand | None:
         if until is None:
             return None
         value = self.state.env[until]
@@ -73,7 +73,7 @@ class RunTimeLoops(Part):
         stream: Stream,
         body: Any,
         until: str | None,
-        node: Any,
+        node: core.Node,
         start: int = 0,
     ) -> bool:
         index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))

@@ -142,7 +142,7 @@ class Comparisons(Part):
             node, f"comparing {kind_text(left)} and {kind_text(right)} is not supported"
         )
 
-    def _compare_with_numpy(self, op: str, left: Value, right: Value, node: Any) -> Value:
+    def _compare_with_numpy(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         """An array or a NumPy number compares elementwise, with whatever it is compared."""
         array, other = (left, right) if _is_numpy(left) else (right, left)
         if _sequence_class(other) is not None or isinstance(other, RangeVal):
@@ -316,7 +316,7 @@ class Comparisons(Part):
             self.shared.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
         return constant(found)
 
-    def special_compare(self, op: str, left: Value, right: Value, node: Any) -> Value | None:
+    def special_compare(self, op: str, left: Value, right: Value, node: core.Node) -> Value | None:
         own, reflected = COMPARISONS[op]
         if self.operators.overrides(right, left, reflected):
             result = self.evaluator.call_special(right, reflected, (left,), node)
@@ -330,7 +330,7 @@ class Comparisons(Part):
             result = None if equal is None else self.truth.not_(equal, node)
         return result
 
-    def equal_fields(self, left: Value, right: Value, node: Any) -> Value | None:
+    def equal_fields(self, left: Value, right: Value, node: core.Node) -> Value | None:
         """`==` of dicts, and of dataclasses that define none of their own."""
         if isinstance(left, DictVal) and isinstance(right, DictVal):
             p, q = self.state.heap[left.cell], self.state.heap[right.cell]

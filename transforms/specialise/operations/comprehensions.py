@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...ir.record import record
 from ...syntax import core
@@ -42,7 +41,7 @@ class Comprehensions(Part):
         found = {self.operators.dict_key(i.values[0], node): i.values[1] for i in items}
         return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
-    def comprehension(self, node: Any, first: Value | None = None) -> Value:
+    def comprehension(self, node: core.Comp, first: Value | None = None) -> Value:
         """`[e for x in xs if c]` is a list appended to in loops.  The first iterable, which is
         evaluated outside the comprehension, may be at hand."""
         name = self.places.fresh_name("items")
@@ -58,7 +57,11 @@ class Comprehensions(Part):
         return self.arrays.usable(self.state.env.pop(name), node)
 
     def generate(
-        self, node: Any, first: Value, action: Callable[[Value], None], until: str | None = None
+        self,
+        node: core.Comp,
+        first: Value,
+        action: Callable[[Value], None],
+        until: str | None = None,
     ) -> None:
         """Runs the loops of a comprehension, with an action on each of its elements."""
         read_later: list[bool] = []

@@ -112,7 +112,7 @@ class Iterators(Part):
 
     # ---- consuming
 
-    def whole(self, value: Value, node: Any) -> Value:
+    def whole(self, value: Value, node: core.Node) -> Value:
         """All that is left of an iterator, which is empty then; other values as they are."""
         if isinstance(value, IterVal):
             source = self.arrays.usable(self.state.heap[value.cell], node)
@@ -120,7 +120,7 @@ class Iterators(Part):
             value = source
         return self.computed(self.opened(value, node), node)
 
-    def opened(self, source: Value, node: Any) -> Value:
+    def opened(self, source: Value, node: core.Node) -> Value:
         """A sequence without iterators in it: those are consumed with it."""
         if isinstance(source, EnumerateVal):
             return EnumerateVal(self.whole(source.inner, node), source.start)
@@ -137,7 +137,7 @@ class Iterators(Part):
             return source.inner
         return source
 
-    def _opened_zip(self, source: ZipVal, node: Any) -> Value:
+    def _opened_zip(self, source: ZipVal, node: core.Node) -> Value:
         inners = source.inners
         cells = [i.cell for i in inners if isinstance(i, IterVal)]
         if len(set(cells)) < len(cells):
@@ -150,7 +150,7 @@ class Iterators(Part):
                     self.state.heap[inner.cell] = _after_zip(sizes, position)
         return ZipVal(tuple(left))
 
-    def _alternating(self, inners: tuple[Value, ...], node: Any) -> Value:
+    def _alternating(self, inners: tuple[Value, ...], node: core.Node) -> Value:
         """`zip(it, it)` takes its elements from one iterator by turns."""
         if any(i != inners[0] for i in inners):
             self.places.refuse(node, "zip takes some of these elements by turns", ADVICE)
@@ -163,7 +163,7 @@ class Iterators(Part):
         groups = [TupleVal(tuple(items[i : i + n])) for i in range(0, len(items) - n + 1, n)]
         return TupleVal(tuple(groups))
 
-    def computed(self, value: Value, node: Any) -> Value:
+    def computed(self, value: Value, node: core.Node) -> Value:
         """What `map`, `filter` and generator expressions give, as a list."""
         if isinstance(value, GeneratorVal):
             return self._generated(value, node)
@@ -175,7 +175,7 @@ class Iterators(Part):
             return self.library_calls.run_library(value.program, value.value, args, kwargs, node)
         return value
 
-    def _generated(self, value: GeneratorVal, node: Any) -> Value:
+    def _generated(self, value: GeneratorVal, node: core.Node) -> Value:
         if value.frame is self.places.frame:
             return self.comprehensions.comprehension(value.node, value.first)
         if any(isinstance(n, core.Bind) for n in walk_syntax(value.node)):
@@ -191,7 +191,7 @@ class Iterators(Part):
         function = core.Func(node_.at, "<lambda>", params, returned, True)
         return self.evaluator.call(Closure(function, value.frame), (value.first,), {}, node)
 
-    def _mapped(self, value: MapVal, node: Any) -> Value:
+    def _mapped(self, value: MapVal, node: core.Node) -> Value:
         source = self.opened(ZipVal(value.inners), node)
         made = self.places.fresh_name(f"mapped_L{node.line}")
         element = self.places.fresh_name(f"element_L{node.line}")
@@ -216,7 +216,7 @@ class Iterators(Part):
         self.evaluator.for_each(target, source, body, None, node)
         return self.arrays.usable(self.state.env.pop(made), node)
 
-    def _is_kept(self, function: Value, item: Value, node: Any) -> Num:
+    def _is_kept(self, function: Value, item: Value, node: core.Node) -> Num:
         if isinstance(function, Obj) and function.value is None:
             return self.truth.truth(item, node)
         return self.truth.truth(self.evaluator.call(function, (item,), {}, node), node)
@@ -225,7 +225,7 @@ class Iterators(Part):
 
     @contextmanager
     def consumed_by_loop(
-        self, value: Value, until: str | None, node: Any
+        self, value: Value, until: str | None, node: core.Node
     ) -> Iterator[tuple[Value, Cell | None]]:
         """What a loop runs over, and the cell of the iterator that it is.  A loop that may be left
         leaves an unknown part of a run-time iterator."""
@@ -251,7 +251,7 @@ class Iterators(Part):
             left = Conflict("how much a loop has left of this iterator depends on the run")
             self.state.heap.update(dict.fromkeys([cell, *iterators], left))
 
-    def _resolved(self, source: Value, node: Any) -> Value:
+    def _resolved(self, source: Value, node: core.Node) -> Value:
         """A sequence with what its iterators have left in their places; nothing is consumed."""
         if isinstance(source, IterVal):
             return self._resolved(self.arrays.usable(self.state.heap[source.cell], node), node)
@@ -269,7 +269,7 @@ class Iterators(Part):
         numeric = isinstance(source, (RangeVal, ProductVal))
         return not numeric and self.cursor(source) is not None
 
-    def _at_once(self, source: Value, inner: Value, until: str | None, node: Any) -> Value:
+    def _at_once(self, source: Value, inner: Value, until: str | None, node: core.Node) -> Value:
         """The source with all computed that Python computes between the iterations.  That must
         have no effects; `inner` is the source without iterators."""
         if not _has(inner, LAZY):
@@ -319,7 +319,7 @@ class Iterators(Part):
             cells |= {part.cell, *self.iterators_in(self.state.heap[part.cell])}
         return cells
 
-    def searched(self, value: Value, wanted: bool, node: Any) -> Num | None:
+    def searched(self, value: Value, wanted: bool, node: core.Node) -> Num | None:
         """Whether some element of a generator is true, or false, taking no more elements than it
         needs to know; None if taking them all makes no difference."""
         if not isinstance(value, IterVal):
@@ -351,7 +351,7 @@ class Iterators(Part):
         self.state.heap[value.cell] = left
         return self.truth.truth(self.arrays.usable(self.state.env.pop(flag), node), node)
 
-    def _unchanged(self, source: Value, node: Any) -> Callable[[], None]:
+    def _unchanged(self, source: Value, node: core.Node) -> Callable[[], None]:
         """A check, for after the loop, that it did not change what the source reads."""
         names = [(g.frame, n) for g in _parts(source, GeneratorVal) for n in _loaded(g.node)]
         functions = [m.function for m in _parts(source, MapVal)]
@@ -371,7 +371,7 @@ class Iterators(Part):
 
         return check
 
-    def check_keys(self, source: KeysVal, node: Any) -> None:
+    def check_keys(self, source: KeysVal, node: core.Node) -> None:
         now = self.arrays.usable(self.state.heap[source.inner.cell], node).keys
         if len(now) != len(source.keys):
             self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
@@ -414,14 +414,14 @@ class Cursor:
     def __init__(self, owner: Any, source: Value) -> None:
         self.owner, self.source, self.at = owner, source, 0
 
-    def next(self, node: Any) -> Value:
+    def next(self, node: core.Node) -> Value:
         """The element at the position, which moves on, or END."""
         item = self.item(node)
         if item is not END:
             self.at += 1
         return item
 
-    def item(self, node: Any) -> Value:
+    def item(self, node: core.Node) -> Value:
         raise NotImplementedError
 
     def moved(self, by: int) -> Cursor:
@@ -438,14 +438,14 @@ class _TupleCursor(Cursor):
         super().__init__(owner, source)
         self.items = items
 
-    def item(self, node: Any) -> Value:
+    def item(self, node: core.Node) -> Value:
         return self.items[self.at] if self.at < len(self.items) else END
 
 
 class _ListCursor(Cursor):
     """A list that is changed while it is run over is read as it is by then."""
 
-    def item(self, node: Any) -> Value:
+    def item(self, node: core.Node) -> Value:
         content = self.owner.arrays.usable(self.owner.state.heap[self.source.cell], node)
         if not isinstance(content, Items):
             text = "whether this loop makes its list longer or shorter turns out at run time"
@@ -454,7 +454,7 @@ class _ListCursor(Cursor):
 
 
 class _DictCursor(Cursor):
-    def item(self, node: Any) -> Value:
+    def item(self, node: core.Node) -> Value:
         self.owner.check_keys(self.source, node)
         items = self.owner.objects.static_items(self.source.inner)
         return items[self.at] if self.at < len(items) else END
@@ -472,7 +472,7 @@ class _ZipCursor(Cursor):
             inner.moved(by)
         return super().moved(by)
 
-    def item(self, node: Any) -> Value:
+    def item(self, node: core.Node) -> Value:
         items = []
         for inner in self.inners:
             items.append(inner.next(node))
@@ -488,7 +488,7 @@ class _ZipCursor(Cursor):
 class LengthChanges(Exception):
     """A run-time list becomes longer or shorter while a loop runs over it."""
 
-    def __init__(self, cell: Cell, node: Any) -> None:
+    def __init__(self, cell: Cell, node: core.Node) -> None:
         self.cell, self.node = cell, node
         super().__init__(cell)
 

@@ -23,7 +23,7 @@ class ListParts(Part):
     arrays: Arrays
     lists: Lists
 
-    def list_part(self, content: Growing, part: SliceVal, node: Any) -> ListVal:
+    def list_part(self, content: Growing, part: SliceVal, node: core.Node) -> ListVal:
         """A new list, appended to in a loop over the places of the slice."""
         step = 1
         if not _left_out(part.step):
@@ -39,7 +39,7 @@ class ListParts(Part):
         )
         return self._listed_part(content, start, stop, step, node)
 
-    def _list_bound(self, place: Value, count: Sym, low: Sym, high: Sym, node: Any) -> Sym:
+    def _list_bound(self, place: Value, count: Sym, low: Sym, high: Sym, node: core.Node) -> Sym:
         """A bound as Python takes it: from the end if it is negative, and never beyond an end."""
         if not isinstance(place, Num):
             return self.places.refuse(node, f"{kind_text(place)} cannot bound a slice")
@@ -53,7 +53,7 @@ class ListParts(Part):
             return self.b.emit("where", at < 0, at + count, at)
         return at + count if place.known[0] < 0 else at
 
-    def list_with(self, content: Growing, place: Value, value: Value, node: Any) -> ListVal:
+    def list_with(self, content: Growing, place: Value, value: Value, node: core.Node) -> ListVal:
         """A new list with a value before the place, which counts as a bound of a slice does."""
         count, first = self.b.emit("list_len", content.operand), self.b.sym(0)
         at = self._list_bound(place, count, first, count, node)
@@ -61,7 +61,9 @@ class ListParts(Part):
         self.evaluator.call_method(made, "append", (value,), {}, node)
         return self._listed_part(content, at, count, 1, node, made)
 
-    def list_without(self, content: Growing, place: Value, node: Any) -> tuple[Value, ListVal]:
+    def list_without(
+        self, content: Growing, place: Value, node: core.Node
+    ) -> tuple[Value, ListVal]:
         """An element, and a new list without it."""
         count = self.b.emit("list_len", content.operand)
         self.b.check(count > 0, "IndexError", "pop from empty list")
@@ -80,7 +82,7 @@ class ListParts(Part):
         start: Sym,
         stop: Sym,
         step: int,
-        node: Any,
+        node: core.Node,
         onto: ListVal | None = None,
     ) -> ListVal:
         """The elements at some places, in a new list or appended to one."""

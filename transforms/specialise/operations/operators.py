@@ -22,6 +22,7 @@ from ..places import Places
 from ..session import Part
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    Args,
     Cell,
     DictVal,
     Growing,
@@ -65,7 +66,7 @@ class Operators(Part):
     object_attributes: ObjectAttributes
     surface_calls: SurfaceCalls
 
-    def call_special(self, owner: Value, name: str, args: Any, node: Any) -> Value | None:
+    def call_special(self, owner: Value, name: str, args: Args, node: core.Node) -> Value | None:
         """What the user's method for an operator gives; None if there is none, or if it leaves
         the matter to the other operand."""
         method = self.object_attributes.special(owner, name)
@@ -75,7 +76,7 @@ class Operators(Part):
         return None if isinstance(result, Obj) and result.value is NotImplemented else result
 
     def special_binary(
-        self, name: str, left: Value, right: Value, node: Any, in_place: bool = False
+        self, name: str, left: Value, right: Value, node: core.Node, in_place: bool = False
     ) -> Value | None:
         stem = STEMS.get(name)
         if stem is None:
@@ -113,7 +114,7 @@ class Operators(Part):
         refuses = getattr(cls, "__array_ufunc__", self) is None
         return refuses or getattr(cls, "__array_priority__", 0) > 0
 
-    def iterated(self, value: Value, node: Any) -> Value:
+    def iterated(self, value: Value, node: core.Node) -> Value:
         """What is iterated over in place of an object whose class says so."""
         result = self.call_special(value, "__iter__", (), node)
         return value if result is None else result
@@ -236,7 +237,7 @@ class Operators(Part):
             hash(key)
         return key
 
-    def must_not_be_long(self, length: int, node: Any) -> None:
+    def must_not_be_long(self, length: int, node: core.Node) -> None:
         """Refuses a sequence of too many elements to follow each of them while compiling."""
         if length > MOST_ITEMS:
             self.places.refuse(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import types
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,9 @@ class Stores(Part):
     operators: Operators
     attributes: Attributes
 
-    def store_in_instance(self, owner: InstanceVal, name: str, value: Value, node: Any) -> bool:
+    def store_in_instance(
+        self, owner: InstanceVal, name: str, value: Value, node: core.Node
+    ) -> bool:
         """`owner.name = value`; False if that cannot be followed."""
         self.effects.allow_effect(owner.cell, node)
         self.arrays.refuse_shared(owner.cell, node)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ...ir.errors import S2STypeError
 from ...ir.nodes import Scalar
 from ...ir.record import field, record
+from ...syntax import core
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..outside.objects import Objects
@@ -58,7 +58,7 @@ class Streams(Part):
     run_over: list[Cell] = field(default_factory=list, init=False)
 
     @contextmanager
-    def holding(self, iterable: Value, node: Any) -> Iterator[None]:
+    def holding(self, iterable: Value, node: core.Node) -> Iterator[None]:
         """A loop holds on to what it runs over, even if the user's name moves on."""
         held = f"<over L{node.line}>"
         while held in self.state.env:
@@ -85,7 +85,7 @@ class Streams(Part):
             return [cell for i in inner for cell in self.lists_in(i)]
         return [iterable.cell] if isinstance(iterable, ListVal) else []
 
-    def stream(self, iterable: Value, node: Any) -> Stream:
+    def stream(self, iterable: Value, node: core.Node) -> Stream:
         """How to iterate over something whose length is known only at run time."""
         if isinstance(iterable, Ref):
             array = self.arrays.sym(iterable)
@@ -149,7 +149,7 @@ class Streams(Part):
         start, stop, step = (self.arrays.wrap(self.b.sym(x)) for x in made.args)
         return RangeVal(start, stop, step)
 
-    def _product_stream(self, product: ProductVal, node: Any) -> Stream:
+    def _product_stream(self, product: ProductVal, node: core.Node) -> Stream:
         inners = [self.stream(i, node) for i in product.inners]
         count = constant(1)
         for inner in inners:
@@ -183,7 +183,7 @@ class Streams(Part):
         count = -((start - stop) // step)
         return Num(self.b.emit("maximum", count, 0).operand)
 
-    def _range_element(self, r: RangeVal, k: Num, node: Any) -> Value:
+    def _range_element(self, r: RangeVal, k: Num, node: core.Node) -> Value:
         if r.reverse:
             count = self.range_count(r)
             k = self.operators.binary(

@@ -131,7 +131,7 @@ class Truth(Part):
             return self.joins.choose(cond, right, lambda: left, node)
         return self.joins.choose(cond, lambda: left, right, node)
 
-    def special_truth(self, value: Value, node: Any) -> Num | None:
+    def special_truth(self, value: Value, node: core.Node) -> Num | None:
         result = self.evaluator.call_special(value, "__bool__", (), node)
         if result is None:
             result = self.evaluator.call_special(value, "__len__", (), node)

@@ -15,7 +15,20 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places, located
 from ..session import Part
-from ..values import DictVal, Items, IterVal, ListVal, Num, Obj, Ref, TupleVal, Value, ZipVal
+from ..values import (
+    Args,
+    DictVal,
+    Items,
+    IterVal,
+    Kwargs,
+    ListVal,
+    Num,
+    Obj,
+    Ref,
+    TupleVal,
+    Value,
+    ZipVal,
+)
 from ..variables import Variables
 from .effects import Counts
 from .objects import Objects
@@ -34,7 +47,7 @@ class Builds(Part):
     arrays: Arrays
     objects: Objects
 
-    def build_objects(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def build_objects(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
         sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
         only to complete what comes next, if there is much of it, and then all begins again."""
@@ -63,7 +76,7 @@ class Builds(Part):
         self.objects.keep_lifted(_is_object)
         return Obj(None)
 
-    def _noted(self, function: Any, args: Any, kwargs: Any, plain: Any) -> Build:
+    def _noted(self, function: Any, args: Args, kwargs: Kwargs, plain: Any) -> Build:
         """What is to be known of building an object, for those who would do it again."""
         sizes: list[Dim] = []
         given, named = plain
@@ -122,7 +135,7 @@ class Builds(Part):
             return self.variables.variables[value.cell]
         return self.arrays.static(value, node, "what an object is built with")
 
-    def look(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def look(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Runs a function that looks at structures, sizes and dtypes, to complain about them: in
         Python, on arrays that hold no numbers.  Nothing of it is left in the program."""
         try:
@@ -178,7 +191,7 @@ class Builds(Part):
             raise _SizeUnknown
         return known
 
-    def _blamed(self, error: Exception, function: Any, node: Any) -> Exception:
+    def _blamed(self, error: Exception, function: Any, node: core.Node) -> Exception:
         """The error with the innermost line outside of the package that complains."""
         package = _package(function)
         for caller, callee in reversed([*zip(self.places.stack, self.places.stack[1:])]):

@@ -20,8 +20,10 @@ from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
 from ..values import (
+    Args,
     Growing,
     IterVal,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -43,7 +45,7 @@ class Guards(Part):
     arrays: Arrays
     objects: Objects
 
-    def surface_call(self, path: str, args: Any, kwargs: Any, node: Any) -> Any:
+    def surface_call(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
         with self.guarding(node, path):
             plain = [self.to_surface(a, node) for a in args]
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
@@ -52,7 +54,7 @@ class Guards(Part):
             plain, named = convert_integer_arguments(path, surface, plain, named)
             return surface(self.b, *plain, **named)
 
-    def to_surface(self, value: Value, node: Any) -> Any:
+    def to_surface(self, value: Value, node: core.Node) -> Any:
         """Run-time numbers and arrays as Syms, everything static as itself."""
         if isinstance(value, Num):
             if value.known is not None and not isinstance(value.known[0], (float, np.floating)):

@@ -240,7 +240,7 @@ class Indexing(Part):
             "take a field first: r['x']",
         )
 
-    def integer(self, value: Value, node: Any) -> Num:
+    def integer(self, value: Value, node: core.Node) -> Num:
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):

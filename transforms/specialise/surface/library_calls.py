@@ -21,7 +21,7 @@ from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
-from ..values import RANK_0, Num, Obj, Ref, SliceVal, TupleVal, Value, constant
+from ..values import RANK_0, Args, Kwargs, Num, Obj, Ref, SliceVal, TupleVal, Value, constant
 from .guards import Guards
 from .library_paths import path_of
 from .surface_calls import SurfaceCalls
@@ -40,7 +40,9 @@ class LibraryCalls(Part):
     guards: Guards
     surface_calls: SurfaceCalls
 
-    def run_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+    def run_library(
+        self, program: Any, value: Any, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
@@ -85,7 +87,7 @@ class LibraryCalls(Part):
         return replace(value, arrays=frozenset()) if isinstance(value, Num) else value
 
     def _with_integers(
-        self, program: Any, value: Any, args: Any, kwargs: Any, node: Any
+        self, program: Any, value: Any, args: Args, kwargs: Kwargs, node: core.Node
     ) -> tuple[Any, Any]:
         """The arguments of a program of the library, with those that must be integers checked."""
         path = path_of(value)
@@ -103,7 +105,7 @@ class LibraryCalls(Part):
                     bound.arguments[name] = given if same else self.arrays.wrap(checked)
         return bound.args, bound.kwargs
 
-    def as_declared(self, ufunc: Any, args: Any, node: Any) -> Any:
+    def as_declared(self, ufunc: Any, args: Args, node: core.Node) -> Any:
         """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""
         if not all(isinstance(a, (Num, Ref)) for a in args):
             return args
@@ -119,7 +121,9 @@ class LibraryCalls(Part):
                 )
         return args
 
-    def split_out(self, value: Any, args: Any, kwargs: Any, node: Any) -> tuple[Any, Any, Any]:
+    def split_out(
+        self, value: Any, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> tuple[Any, Any, Any]:
         """The arguments without the array that the result is to be written into."""
         out = kwargs.get("out")
         if isinstance(value, np.ufunc) and len(args) > value.nargs:
@@ -138,7 +142,7 @@ class LibraryCalls(Part):
             out if isinstance(out, Ref) else None,
         )
 
-    def write_out(self, result: Value, out: Ref, node: Any, exact: bool = False) -> Value:
+    def write_out(self, result: Value, out: Ref, node: core.Node, exact: bool = False) -> Value:
         """Writes a result into `out`.  A ufunc broadcasts it; `exact`: the shapes must be equal."""
         value = self.arrays.sym(result)
         if exact:
@@ -159,7 +163,7 @@ class LibraryCalls(Part):
             self.updates.write(out, (), value, node)
         return out
 
-    def _must_have_shape(self, value: Any, out: Any, node: Any) -> None:
+    def _must_have_shape(self, value: Any, out: Any, node: core.Node) -> None:
         wrong = "the array given as out= has the wrong shape"
         if value.ndim != out.ndim:
             raise self.places.located(ValueError(wrong), node)
@@ -215,7 +219,7 @@ class LibraryCalls(Part):
         return self.surface_calls.call_surface("numpy.arange", tuple(bounds), {}, node)
 
 
-def accepts(function: Any, args: Any, kwargs: Any) -> bool:
+def accepts(function: Any, args: Args, kwargs: Kwargs) -> bool:
     """Whether the library's own function takes these arguments."""
     try:
         inspect.signature(function).bind(*args, **kwargs)

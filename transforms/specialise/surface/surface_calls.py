@@ -16,7 +16,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import RANK_0, Cell, Growing, ListVal, Num, Ref, Value, constant
+from ..values import RANK_0, Args, Cell, Growing, Kwargs, ListVal, Num, Ref, Value, constant
 from .guards import Guards
 from .indexing import Indexing
 from .library_paths import path_of
@@ -33,7 +33,7 @@ class SurfaceCalls(Part):
     guards: Guards
     indexing: Indexing
 
-    def no_rule(self, value: Any, node: Any) -> Any:
+    def no_rule(self, value: Any, node: core.Node) -> Any:
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
         text = f"{module}.{name}" if module and module != "builtins" else name
@@ -48,7 +48,7 @@ class SurfaceCalls(Part):
             "write it in NumPy, or teach it with s2s.defrule",
         )
 
-    def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def call_surface(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
             return self._join_list(path, args, kwargs, node)
         refs = tuple(a for a in (*args, *kwargs.values()) if isinstance(a, Ref))
@@ -58,7 +58,7 @@ class SurfaceCalls(Part):
     def _is_growing(self, value: Value) -> bool:
         return isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing)
 
-    def _join_list(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _join_list(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Joins the elements of a run-time list, whose count no surface can know."""
         known = inspect.signature(SURFACES[path]).parameters
         if any(k not in known for k in kwargs) or len(args) > ("axis" in known) + 1:

@@ -11,7 +11,6 @@ open is a new version of it, a constant to every derivative whose adjoint is the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...ir.errors import S2SValueError
 from ...ir.nodes import (
@@ -132,7 +131,7 @@ class Tapes(Part):
 
     # ---- methods
 
-    def unconnected_choice(self, given: dict[str, Value], node: Any) -> str:
+    def unconnected_choice(self, given: dict[str, Value], node: core.Node) -> str:
         value = given.get("unconnected_gradients", Obj("none"))
         chosen = self.arrays.static(value, node, "unconnected_gradients")
         choice = str(getattr(chosen, "value", chosen)).lower()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from ...autodiff.activity import edges
 from ...ir.nodes import Assign, Block, Var, is_float, walk
 from ...ir.record import record
+from ...syntax import core
 from ..derivatives.tracing import Tracing
 from ..dispatch import table
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part, fixed
-from ..values import Obj, Ref, TupleVal, Value
+from ..values import Args, Kwargs, Obj, Ref, TupleVal, Value
 from ..variables import Tape, TapeVal, Variables
 from .tape import Tapes
 from .tape_products import TapeProducts
@@ -36,7 +36,9 @@ class TapeMethods(Part):
         super().__post_init__()
         self.by_name = table("answers", self.tape_products)
 
-    def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def tape_method(
+        self, owner: TapeVal, name: str, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         tape = owner.tape
         if name in ("gradient", "jacobian", "batch_jacobian"):
             return self.by_name[name](tape, args, kwargs, node)
@@ -58,7 +60,7 @@ class TapeMethods(Part):
             "stop_recording",
         )
 
-    def _reset(self, tape: Tape, node: Any) -> None:
+    def _reset(self, tape: Tape, node: core.Node) -> None:
         if tape.end is not None:
             raise self.places.located(ValueError("tape.reset() outside its `with` block"), node)
         if tape.block is not self.b.block:
@@ -70,7 +72,7 @@ class TapeMethods(Part):
             known.clear()
         tape.entry = self.variables.variable_contents()
 
-    def _watch_all(self, tape: Tape, value: Value, node: Any) -> None:
+    def _watch_all(self, tape: Tape, value: Value, node: core.Node) -> None:
         if tape.end is not None:
             raise self.places.located(
                 ValueError("tape.watch outside of the tape's `with` block"), node
@@ -92,6 +94,7 @@ class TapeMethods(Part):
             elif cell is not None and cell in self.variables.variables:
                 if not (tape.accessed and self.variables.variables[cell].trainable):
                     self._refuse_late(tape, tape.entry.get(cell) or cell.param, node)
+                    assert isinstance(x, Var)
                     tape.cells.setdefault(cell, x)
             else:
                 first = self.tape.first_name(x)
@@ -108,7 +111,7 @@ class TapeMethods(Part):
         found = (s for s in before if isinstance(s, Assign) and s.op.name == "copy")
         return [s for s in found if self.tape.first_name(s.target) == x]
 
-    def _refuse_late(self, tape: Tape, x: Var | None, node: Any) -> None:
+    def _refuse_late(self, tape: Tape, x: Var | None, node: core.Node) -> None:
         """What was computed from a value before it was watched would not count."""
         assert x is not None
         flows = (source for stmt in walk(self.tape.region(tape)) for source, _ in edges(stmt))

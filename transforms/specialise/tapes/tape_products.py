@@ -43,7 +43,7 @@ from ..patterns import Leaf, Pattern, leaves_of
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Cell, Obj, Ref, Value
+from ..values import Args, Cell, Kwargs, Obj, Ref, Value
 from ..variables import Tape, Variables
 from .tape import Tapes, Unconnected, defined, defining
 
@@ -63,7 +63,7 @@ class Asked:
     sources: list[Var | None]
     whys: list[str]
     reach: Activity
-    node: Any
+    node: core.Call
 
     @property
     def connected(self) -> list[Var]:
@@ -87,7 +87,7 @@ class TapeProducts(Part):
     # ---- gradient
 
     @answers("gradient")
-    def tape_gradient(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
+    def tape_gradient(self, tape: Tape, args: Args, kwargs: Kwargs, node: core.Call) -> Value:
         names = ("target", "sources", "output_gradients", "unconnected_gradients")
         given = {**dict(zip(names, args)), **kwargs}
         outs, seeds = self._targets(given, node)
@@ -102,7 +102,9 @@ class TapeProducts(Part):
             bars = dict(zip((v.name for v in wanted), found))
         return self._answer(asked, bars, given, ())
 
-    def _targets(self, given: dict[str, Value], node: Any) -> tuple[list[Operand], list[Operand]]:
+    def _targets(
+        self, given: dict[str, Value], node: core.Call
+    ) -> tuple[list[Operand], list[Operand]]:
         """What is differentiated, and the adjoints it is given."""
         pattern, outs = self.tracing.packed(given["target"], node)
         outs = [self.tape.first_name(x) for x in outs]
@@ -150,7 +152,7 @@ class TapeProducts(Part):
     # ---- Jacobians
 
     @answers("jacobian")
-    def tape_jacobian(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
+    def tape_jacobian(self, tape: Tape, args: Args, kwargs: Kwargs, node: core.Call) -> Value:
         given = _named(args, kwargs)
         out = self._one_target(given, node)
         asked = self._asked_of(tape, [out], given["sources"], node)
@@ -169,7 +171,7 @@ class TapeProducts(Part):
         return self._answer(asked, dict(zip((v.name for v in wanted), bars)), given, rows)
 
     @answers("batch_jacobian")
-    def tape_batch_jacobian(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
+    def tape_batch_jacobian(self, tape: Tape, args: Args, kwargs: Kwargs, node: core.Call) -> Value:
         given = _named(args, kwargs)
         given["sources"] = given.get("source", given.get("sources"))
         out = self._one_target(given, node)
@@ -188,7 +190,7 @@ class TapeProducts(Part):
         turned = self.b.emit("transpose", bar, axes=(1, 0, *range(2, bar.type.ndim)))
         return self._given(tape, self.jacobians.shaped_as(turned, sizes))
 
-    def _check_batches(self, asked: Asked, out: Operand, node: Any) -> None:
+    def _check_batches(self, asked: Asked, out: Operand, node: core.Call) -> None:
         ok = isinstance(asked.pattern, Leaf)
         source = self.arrays.sym(asked.packed[0]) if ok else None
         if source is None or source.ndim < 2 or out.type.ndim < 2:
@@ -199,7 +201,7 @@ class TapeProducts(Part):
             text = "batch_jacobian: target and source differ in their first axis: "
             self.b.check(rows[0] == rows[1], "ValueError", text, rows[0], " and ", rows[1])
 
-    def _one_target(self, given: dict[str, Value], node: Any) -> Operand:
+    def _one_target(self, given: dict[str, Value], node: core.Call) -> Operand:
         pattern, outs = self.tracing.packed(given["target"], node)
         if not isinstance(pattern, Leaf) or not is_float(outs[0].type):
             self.places.refuse(
@@ -229,7 +231,7 @@ class TapeProducts(Part):
 
     # ---- the question
 
-    def _asked_of(self, tape: Tape, outs: list[Operand], sources: Value, node: Any) -> Asked:
+    def _asked_of(self, tape: Tape, outs: list[Operand], sources: Value, node: core.Call) -> Asked:
         if not self.tape.in_reach(tape):
             self.places.refuse(
                 node,
@@ -444,12 +446,12 @@ def _without_saves(block: Block, slots: set[str]) -> Block:
     return out
 
 
-def _named(args: Any, kwargs: Any) -> dict[str, Value]:
+def _named(args: Args, kwargs: Kwargs) -> dict[str, Value]:
     names = ("target", "sources", "unconnected_gradients", "parallel_iterations")
     return {**dict(zip(names, args)), **kwargs}
 
 
-def _source_text(node: Any, index: int, count: int) -> str:
+def _source_text(node: core.Call, index: int, count: int) -> str:
     """The user's text for one of the sources in a call of `gradient`."""
     named = [k.value for k in node.keywords if k.name in ("sources", "source")]
     sources = named[0] if named else node.args[1]
