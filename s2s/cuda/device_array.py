@@ -1,8 +1,7 @@
-"""`DeviceArray`: an array in the memory of a device; `to_device` makes one."""
+"""`DeviceArray`: an array in the memory of a device."""
 
 from __future__ import annotations
 
-import os
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,7 +131,7 @@ class DeviceArray:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        return to_device, (self.__array__(), self.target)
+        raise TypeError("an array on a device is not pickled: pickle x.numpy()")
 
     # ---- to other libraries
 
@@ -158,22 +157,6 @@ class DeviceArray:
 
 
 DeviceArray.__module__ = "s2s"
-
-
-def to_device(x: Any, target: str | None = None) -> DeviceArray:
-    """An array on a device: a copy of an array or number on the host, or an array of another
-    library on the device as it is.
-
-    target: "cuda" or "cuda-emulated"; by default `S2S_TARGET`, or "cuda".
-    """
-    from . import devices
-
-    return devices.device(target or _default_target()).adopt(x)
-
-
-def _default_target() -> str:
-    name = os.environ.get("S2S_TARGET") or "cuda"
-    return name if name != "cpu" else "cuda"
 
 
 def checked_dtype(dtype: Any, what: str) -> np.dtype[Any]:
