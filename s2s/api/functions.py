@@ -645,7 +645,8 @@ def grad(
     if function is None:
         return functools.partial(
             grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
-            boundscheck=boundscheck, backend=backend, parallel=parallel, target=target, source=source,
+            boundscheck=boundscheck, backend=backend, parallel=parallel, target=target,
+            source=source,
         )  # fmt: skip
     if not _has_tape(function):
         return make(Gradient, function, options, source)

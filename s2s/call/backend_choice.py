@@ -1,6 +1,6 @@
 """The target of a function, and the back end of a call: what the program requests, or `S2S_TARGET`
-and `S2S_BACKEND`, or the default.  `s2s.backends.backends` describes the back ends, which are ways to
-run on the CPU.  Another target is a back end of its own inside this package."""
+and `S2S_BACKEND`, or the default.  `s2s.backends.backends` describes the back ends, which are ways
+to run on the CPU.  Another target is a back end of its own inside this package."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ same kernels; it asks the driver for the device even if a compute capability is 
 answer is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
 word instead of seven; to numba-cuda-mlir as one-dimensional arrays.
 
-Of numba-cuda, two things are used that are not public: `compiler._compile_pyfunc_with_fixup`, which
-compiles a kernel without a driver and leaves its LLVM IR accessible, and `nvvmutils`, for atomics on
-pointers.  The supported range of versions is therefore narrow.
+Of numba-cuda, two things are used that are not public: `compiler._compile_pyfunc_with_fixup`,
+which compiles a kernel without a driver and leaves its LLVM IR accessible, and `nvvmutils`, for
+atomics on pointers.  The supported range of versions is therefore narrow.
 
 Compilers with a compute capability below 10 and from 10 on use different dialects of NVVM.
 
@@ -21,7 +21,6 @@ import importlib.metadata
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ..cache import store

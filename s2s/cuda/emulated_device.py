@@ -88,6 +88,10 @@ class EmulatedDevice(Device):
         self._copy_out(source, kept)
         self._copy_in(target, kept)
 
+    def _fill(self, memory: Any, pattern: bytes, nbytes: int) -> None:
+        count = nbytes // len(pattern)
+        self._copy_in(memory, np.frombuffer(pattern * count, np.uint8))
+
     def adopt(self, x: Any) -> DeviceArray:
         if isinstance(x, DeviceArray):
             if x._device is not self:
@@ -119,6 +123,3 @@ class EmulatedDevice(Device):
         finally:
             if shadow is not None:
                 shadow.end_launch()
-
-    def after_error(self) -> None:
-        """Nothing: the memory stays usable after an error."""

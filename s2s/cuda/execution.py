@@ -43,8 +43,7 @@ class Counts:
 class Device:
     """A device: memory, copies, launches, and the calls that it has not reported errors of.
 
-    A subclass has `_allocate`, `_copy_in`, `_copy_out`, `copy_between`, `load`, `_launch`, `adopt`,
-    `dlpack`; it may have `_library_gemm`.
+    A subclass has the methods at the end of the class; it may have `library_gemm`.
     """
 
     target = ""
@@ -83,6 +82,10 @@ class Device:
         if array.size:
             self.copy_in(memory, array)
         return DeviceArray(self, memory, array.shape, array.dtype)
+
+    def fill(self, memory: Any, pattern: bytes, nbytes: int) -> None:
+        """Fill a memory with a pattern of 1, 2, 4 or 8 bytes, without a copy from the host."""
+        self._fill(memory, pattern, nbytes)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
         dtype = np.dtype(dtype)
@@ -128,6 +131,20 @@ class Device:
     def _copy_out(self, memory: Any, array: Any) -> None:
         raise NotImplementedError
 
+    def copy_between(self, source: Any, target: Any, nbytes: int) -> None:
+        raise NotImplementedError
+
+    def _fill(self, memory: Any, pattern: bytes, nbytes: int) -> None:
+        raise NotImplementedError
+
+    def adopt(self, x: Any) -> DeviceArray:
+        """An array or number of the host copied to the device, or an array on it as it is."""
+        raise NotImplementedError
+
+    def dlpack(self, array: DeviceArray, **options: Any) -> Any:
+        """The DLPack capsule of an array."""
+        raise NotImplementedError
+
     def _launch(self, kernel: KernelText, blocks: int, threads: int, values: list[Any]) -> None:
         raise NotImplementedError
 
@@ -148,9 +165,8 @@ class Call:
 
     def begin(self, failures: Any) -> tuple[DeviceArray, DeviceArray]:
         self.failures = failures
-        flags = self.device.from_host(np.zeros(_ERRORS + _VALUES, np.int64))
-        self._flags = flags
-        whole = flags._memory
+        whole = self._flags = self.device.allocate(8 * (_ERRORS + _VALUES))
+        self.device.fill(whole, bytes(8), whole.nbytes)
         errors = Slice(whole, 0, 8 * _ERRORS)
         values = Slice(whole, 8 * _ERRORS, 8 * _VALUES)
         self._err = DeviceArray(self.device, errors, (_ERRORS,), np.int64)
@@ -160,7 +176,10 @@ class Call:
         return self.device.empty(tuple(map(int, shape)), dtype)
 
     def scalar(self, value: Any, dtype: Any) -> DeviceArray:
-        return self.device.from_host(np.full(1, value, dtype))
+        found = self.device.empty((1,), dtype)
+        pattern = np.array(value, dtype).tobytes()
+        self.device.fill(found._memory, pattern, len(pattern))
+        return found
 
     def view(self, array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
         found = DeviceArray(self.device, array._memory, tuple(map(int, shape)), array.dtype)
@@ -217,9 +236,8 @@ class Call:
         if not self.failures or self._flags is None:
             return
         flags = np.empty(_ERRORS + _VALUES, np.int64)
-        self.device.copy_out(self._flags._memory, flags)
+        self.device.copy_out(self._flags, flags)
         if flags[0]:
-            self.device.after_error()
             raise self.translate(failure(self.failures, flags))
 
 

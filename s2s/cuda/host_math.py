@@ -8,8 +8,8 @@ from ..errors import UnsupportedError
 
 # Same names and meanings as in C, for double; with the suffix f for float.
 _LIBM = frozenset(
-    """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
-    floor fma fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow
+    """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1
+    fabs floor fma fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow
     remainder rint round sin sinh sqrt tan tanh tgamma trunc""".split()
 )
 

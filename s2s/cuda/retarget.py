@@ -1,7 +1,7 @@
 """Turns the LLVM IR of a kernel, written for NVVM, into a function of the host that runs a launch.
 
-The function `<symbol>(grid, block, reversed, parameters…)` runs all threads of all blocks, one after
-another.  A kernel with barriers becomes an LLVM coroutine that suspends at each barrier; the
+The function `<symbol>(grid, block, reversed, parameters…)` runs all threads of all blocks, one
+after another.  A kernel with barriers becomes an LLVM coroutine that suspends at each barrier; the
 function resumes the threads of a block in order, or in reverse order.  It returns 0, or `DIVERGED`
 if the threads of a block do not all reach the same barrier.
 
