@@ -37,7 +37,7 @@ def _prepared(value: Any, target: str) -> Any:
         changed = [_prepared(v, target) for v in value]
         same = all(a is b for a, b in zip(changed, value))
         return value if same else cls(*changed)
-    if cls is dict:
+    if isinstance(value, dict) and cls is dict:
         found = {k: _prepared(v, target) for k, v in value.items()}
         return value if all(found[k] is value[k] for k in value) else found
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -21,11 +21,12 @@ import importlib.metadata
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from ..cache import store
 from ..cache.source_key import source_key
-from ..errors import S2STypeError, S2SValueError, VersionError, internal
+from ..errors import S2SValueError, VersionError, internal
 from ..runtime import versions
 from ..runtime.locks import kernel_locks
 from ..transforms.ir.lazy import memoize
@@ -99,8 +100,10 @@ class NumbaCuda:
 
     def _compiled(self, kernel: KernelText, cc: tuple[int, int]) -> Any:
         with kernel_locks("numba"):
-            from numba import cuda, types
-            from numba.cuda import compiler, libdevice
+            from numba import types
+
+            cuda = import_module("numba.cuda")
+            compiler = import_module("numba.cuda.compiler")
 
             def type_of(name: str) -> Any:
                 if not name.endswith("*"):
@@ -108,7 +111,7 @@ class NumbaCuda:
                 name = name[:-1]
                 return types.CPointer(types.uint8 if name == "bool" else getattr(types, name))
 
-            space = {"cuda": cuda, "libdevice": libdevice, **_atomics()}
+            space = {"cuda": cuda, "libdevice": cuda.libdevice, **_atomics()}
             function = _function(_with_pointer_atomics(kernel.text), kernel, space)
             signature = types.void(*map(type_of, kernel.types))
             library, _ = _reporting(
@@ -125,8 +128,8 @@ class NumbaCudaMlir:
 
     def ptx(self, kernel: KernelText, cc: tuple[int, int]) -> str:
         with kernel_locks("numba"):
-            from numba_cuda_mlir import cuda, tools  # type: ignore[import-not-found]
-
+            cuda = import_module("numba_cuda_mlir.cuda")
+            tools: Any = import_module("numba_cuda_mlir.tools")
             libdevice, types = cuda.libdevice, cuda.types
 
             def type_of(name: str) -> Any:
@@ -184,8 +187,9 @@ def _atomics() -> dict[str, Any]:
     """`add(pointer, index, value)` and `cas(pointer, index, old, new)`; both return the old
     value."""
     from numba import types
-    from numba.cuda import nvvmutils
-    from numba.cuda.extending import intrinsic
+
+    nvvmutils = import_module("numba.cuda.nvvmutils")
+    intrinsic = import_module("numba.cuda.extending").intrinsic
 
     @intrinsic
     def add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
@@ -253,14 +257,8 @@ def _nvvm_version() -> str:
 
 
 def _renamed(text: str, symbol: str) -> str:
-    """PTX with another name for its only entry point.  Comments, which name the compiler's
-    temporary modules, are kept out."""
+    """PTX with another name for its only entry point, and without the final zero byte that one of
+    the compilers leaves, which ptxas takes for the end of an unfinished line."""
+    text = text.rstrip("\0")
     (name,) = re.findall(r"^\.visible \.entry ([\w$]+)\(", text, re.MULTILINE)
-    text = text.replace(name, symbol)
-    return re.sub(r"^//.*\bunnamed\b.*\n", "", text, flags=re.MULTILINE)
-
-
-def check_arguments(kernel: KernelText, count: int) -> None:
-    """Raise an error for a launch with another number of arguments than the kernel has."""
-    if count != len(kernel.types):
-        raise S2STypeError(f"{kernel.name} takes {len(kernel.types)} arguments, not {count}")
+    return text.replace(name, symbol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
 from typing import Any
 
 _NONE, _TRANSPOSE = 0, 1  # cublasOperation_t
@@ -47,8 +48,7 @@ class Gemm:
     def _is_open(self) -> bool:
         if self._handle is None and not self._is_missing:
             try:
-                from nvmath.bindings import cublas  # type: ignore[import-not-found]
-
+                cublas = import_module("nvmath.bindings.cublas")
                 self._handle = cublas.create()
                 cublas.set_stream(self._handle, self._stream)
                 self._library = cublas

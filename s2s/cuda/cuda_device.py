@@ -7,6 +7,7 @@ work that produces them; libraries that take ours wait for our stream.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,9 @@ class CudaDevice(Device):
             array = np.asarray(x)
             checked_dtype(array.dtype, "x")
             return self.from_host(array)
-        from cuda.core.utils import StridedMemoryView  # type: ignore[import-not-found]
-
-        view = StridedMemoryView.from_any_interface(x, stream_ptr=self.stream_number)
+        view = import_module("cuda.core.utils").StridedMemoryView.from_any_interface(
+            x, stream_ptr=self.stream_number
+        )
         name = type(x).__name__
         if view.device_id != self.dlpack_device[1]:
             raise S2STypeError(
@@ -194,8 +195,7 @@ def _typed(type_: str, value: Any) -> Any:
 def _packages() -> tuple[Any, Any]:
     """cuda.core, and the driver's functions."""
     try:
-        import cuda.core as core  # type: ignore[import-not-found]
-        from cuda.bindings import driver  # type: ignore[import-not-found]
+        core, driver = import_module("cuda.core"), import_module("cuda.bindings.driver")
     except ImportError as error:
         raise VersionError(
             'target="cuda" needs cuda-core, which is not installed', advice=compiler.INSTALL

@@ -9,7 +9,6 @@ pytest.importorskip("numba_cuda")
 
 from s2s.cuda.emulator import DivergentBarrier
 from s2s.cuda.shadow_memory import MemoryViolation
-
 from tests.s2s.cuda.running import run
 from tests.s2s.cuda.texts import GEMM, REDUCTION, SCATTER, SCRATCH, SOFTMAX
 
@@ -83,7 +82,8 @@ GLOBAL = "thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x"
 MUTANTS = {
     "barrier under a branch": (
         "reduction",
-        [("        if cuda.threadIdx.x < width:\n", "        if cuda.threadIdx.x < width:\n            cuda.syncthreads()\n")],
+        [("        if cuda.threadIdx.x < width:\n",
+          "        if cuda.threadIdx.x < width:\n            cuda.syncthreads()\n")],
         "divergent barrier",
     ),
     "addition that is not atomic": (
@@ -104,7 +104,7 @@ MUTANTS = {
         "reduction", [("range(thread, n, ", "range(thread, n - 1, ")], "wrong result",
     ),
     "a stride of one block": (
-        "reduction", [("range(thread, n, cuda.blockDim.x * cuda.gridDim.x)", "range(thread, n, cuda.blockDim.x)")],
+        "reduction", [("n, cuda.blockDim.x * cuda.gridDim.x)", "n, cuda.blockDim.x)")],
         "race between",
     ),
     "shared array too short": (
@@ -118,7 +118,8 @@ MUTANTS = {
         "reduction",
         [
             ("    dev.launch(loss_k2, 1, 1, err, blocks, parts, s)\n", ""),
-            ("    dev.launch(loss_k1", "    dev.launch(loss_k2, 1, 1, err, blocks, parts, s)\n    dev.launch(loss_k1"),
+            ("    dev.launch(loss_k1",
+             "    dev.launch(loss_k2, 1, 1, err, blocks, parts, s)\n    dev.launch(loss_k1"),
         ],
         "never written",
     ),
@@ -127,11 +128,12 @@ MUTANTS = {
         [("scatter_k1, dev.blocks(m, BLOCK), BLOCK, err, m, y", "HERE"),
          ("scatter_k2, dev.blocks(n, BLOCK), BLOCK, err, err_values, n, m, idx, x, flags, y",
           "scatter_k1, dev.blocks(m, BLOCK), BLOCK, err, m, y"),
-         ("HERE", "scatter_k2, dev.blocks(n, BLOCK), BLOCK, err, err_values, n, m, idx, x, flags, y")],
+         ("HERE",
+          "scatter_k2, dev.blocks(n, BLOCK), BLOCK, err, err_values, n, m, idx, x, flags, y")],
         "never written",
     ),
     "a launch left out": (
-        "scatter", [("        dev.launch(scatter_k1, dev.blocks(m, BLOCK), BLOCK, err, m, y)\n", "        pass\n")],
+        "scatter", [("dev.launch(scatter_k1, dev.blocks(m, BLOCK), BLOCK, err, m, y)", "pass")],
         "never written",
     ),
     "scratch indexed by the cell": (
@@ -152,7 +154,8 @@ MUTANTS = {
         "divergent barrier",
     ),
     "result of every thread stored": (
-        "reduction", [("    if cuda.threadIdx.x == 0:\n        parts", "    if cuda.threadIdx.x <= 1:\n        parts")],
+        "reduction", [("cuda.threadIdx.x == 0:\n        parts",
+                       "cuda.threadIdx.x <= 1:\n        parts")],
         "race between",
     ),
     "sum over the tree of half the block": (

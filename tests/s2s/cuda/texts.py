@@ -124,7 +124,8 @@ GEMM_BODY = """
 
 @cuda.jit
 def gemm_float64(
-    err, swap_a, swap_b, m, n, k, alpha, a, a_at, b, b_at, beta, c, c_at, batch, a_step, b_step, c_step
+    err, swap_a, swap_b, m, n, k, alpha, a, a_at, b, b_at, beta, c, c_at, batch, a_step, b_step,
+    c_step
 ):
     if err[0] != 0:
         return
