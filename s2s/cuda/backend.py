@@ -30,12 +30,16 @@ def kernel(target: str, compiled: Compiled) -> Kernel:
 class _Kernel:
     def __init__(self, target: str, compiled: Compiled) -> None:
         assert compiled.cuda is not None
-        self.device = devices.device(target)
+        self.target = target
         self.compiled, self.program = compiled, compiled.cuda
         self.modules: dict[int | None, HostModule] = {}
         # pairs (result, parameter) for the results that have the shape of a parameter
         self.buffers = sorted(compiled.out_like.items())
         self.names = [path_text(p.path) for p in compiled.params]
+
+    @property
+    def device(self) -> Any:
+        return devices.device(self.target)
 
     def module(self) -> HostModule:
         """The emitted module for the number of threads in a block that the device is set to."""

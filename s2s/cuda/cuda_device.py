@@ -130,7 +130,7 @@ class CudaDevice(Device):
             array = np.asarray(x)
             checked_dtype(array.dtype, "x")
             return self.from_host(array)
-        view = import_module("cuda.core.utils").StridedMemoryView.from_any_interface(
+        view = self._core.utils.StridedMemoryView.from_any_interface(
             x, stream_ptr=self.stream_number
         )
         name = type(x).__name__
