@@ -1,4 +1,4 @@
-"""A run time for the texts of the CUDA target on Numba's simulator: a `dev` as in docs/design/cuda.md.
+"""A run time for the texts of the CUDA target on Numba's simulator: see docs/design/cuda.md.
 
 `NUMBA_ENABLE_CUDASIM=1` must be set before Numba is imported.  The simulator executes kernels as
 Python, one thread after another between barriers.  New memory is full of NaN or of large integers.
@@ -11,6 +11,7 @@ import contextlib
 import os
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -184,21 +185,35 @@ def kernel_of(compiled: Any, block: int, devices: list[Device]) -> Callable[...,
     return kernel
 
 
+@dataclass
+class Run:
+    """The compilations and calls in a context."""
+
+    compiled: list[Any] = field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
+
+    def statistics(self) -> dict[str, int]:
+        """The statistics of the last text."""
+        return vars(self.compiled[-1].cuda.stats)
+
+
 @contextlib.contextmanager
-def on_simulator(block: int) -> Iterator[list[Device]]:
+def on_simulator(block: int) -> Iterator[Run]:
     """Context in which `backend="loops"` compiles for CUDA and runs on the simulator."""
-    devices: list[Device] = []
+    run = Run()
     compile_request, make = pipeline.compile_request, backends.make
 
     def compile_for_cuda(request: Any) -> Any:
         request.target = "cuda"
-        return compile_request(request)
+        compiled = compile_request(request)
+        run.compiled.append(compiled)
+        return compiled
 
     def make_kernel(backend: str, compiled: Any, seed: Any, params: Any) -> Any:
-        return kernel_of(compiled, block, devices)
+        return kernel_of(compiled, block, run.devices)
 
     pipeline.compile_request, backends.make = compile_for_cuda, make_kernel
     try:
-        yield devices
+        yield run
     finally:
         pipeline.compile_request, backends.make = compile_request, make

@@ -87,6 +87,7 @@ from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
 from .target.emit import RESERVED, emit
+from .target.induction import substitute_inductions
 from .target.program import CudaProgram
 from .target.supported import check_supported
 
@@ -155,9 +156,7 @@ def lower_to_cuda(
     routine.body = run_cuda_passes(ctx, [p.name for p in routine.params], outs, may_alias)
     text, program = emit(routine, may_alias, ctx.comment_spans, ctx.emitter.taken)
     out_params = sorted(module.main.notes.get("out_like", {}))
-    return LoweredModule(
-        text, module.entry, failures.sites, out_params, [routine], program
-    )
+    return LoweredModule(text, module.entry, failures.sites, out_params, [routine], program)
 
 
 def lower_function(
@@ -341,6 +340,7 @@ def run_cuda_passes(
     forward_copies(body, may_alias, ctx.emitter.new_name)
     hoist_reserve(body)
     hoist_fills(body)
+    substitute_inductions(body)
     return body
 
 

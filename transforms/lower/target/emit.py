@@ -46,9 +46,7 @@ def _describe(plan: Plan, routine: L.Routine) -> CudaProgram:
     for dtype in dtypes:
         params = (("err", "int64*"), *gemm_kernel_params(dtype))
         kernels.append(Kernel(gemm_kernel_name(dtype), params, "gemm", ""))
-    params = [
-        HostParam(p.name, p.dtype, p.rank or 0, p.rank is not None) for p in routine.params
-    ]
+    params = [HostParam(p.name, p.dtype, p.rank or 0, p.rank is not None) for p in routine.params]
     return CudaProgram(kernels, params, plan.results, plan.verdicts, _statistics(plan))
 
 

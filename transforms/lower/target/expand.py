@@ -43,9 +43,7 @@ def _gathered_product(s: L.Call, symbols: Symbols) -> list[L.Stmt]:
     at = L.add(
         L.add(first, L.Load(rows.buffer, (i,), "int64")), L.Load(columns.buffer, (p,), "int64")
     )
-    term = L.Bin(
-        "*", L.Load(flat, (at,), dtype), L.Load(b.buffer, (*b.index, p, j), dtype), dtype
-    )
+    term = L.Bin("*", L.Load(flat, (at,), dtype), L.Load(b.buffer, (*b.index, p, j), dtype), dtype)
     is_sum = isinstance(add, L.Lit) and add.value
     nest = L.Loop(
         i.name, L.ZERO, L.Size(rows.buffer, 0), L.ONE,

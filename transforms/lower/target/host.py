@@ -46,5 +46,3 @@ class Launch:
 
 
 HostStmt = L.Stmt | Slot | Fetch | Blocks | Launch
-
-

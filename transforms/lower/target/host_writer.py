@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
@@ -13,7 +14,7 @@ from .kernel_writer import Failure, KernelText
 from .partition import Plan
 from .spelling import device_function_text
 
-HEADER = '''import math
+HEADER = """import math
 
 import numpy as np
 from numba import cuda
@@ -22,7 +23,7 @@ from numba.cuda import libdevice
 from s2s import kernels as rt
 
 BLOCK = 128
-'''
+"""
 
 
 def module_text(plan: Plan, routine: L.Routine) -> str:
@@ -51,11 +52,11 @@ def _failures_text(failures: list[Failure]) -> str:
     return "\n".join([*lines, "]\n"])
 
 
-def walk(body: Sequence[HostStmt]) -> Iterator[HostStmt]:
+def walk(body: Sequence[Any]) -> Iterator[Any]:
     """All statements of a host function, those of inner blocks included."""
     for stmt in body:
         yield stmt
-        for block in L.blocks_of(stmt):  # type: ignore[arg-type]
+        for block in L.blocks_of(stmt):
             yield from walk(block)
 
 

@@ -1,8 +1,8 @@
 """Which loops of a nest become dimensions of a grid, and which run inside of a thread.
 
-    for i in range(n):                  grid over j, and each thread runs
-        for j in range(m):          →       for i in range(n):
-            b[j] += d[i, j]                     b[j] += d[i, j]
+for i in range(n):                  grid over j, and each thread runs
+    for j in range(m):          →       for i in range(n):
+        b[j] += d[i, j]                     b[j] += d[i, j]
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Explain = Callable[[L.Loop, Names], "LoopReductions | str"]
 
 @record
 class Nest:
-    """A loop nest as a grid: its dimensions `grid`, outermost first, the loops `inside` of a thread,
-    the statements of the innermost loop, and what threads reduce into together."""
+    """A loop nest as a grid: its dimensions, outermost first, the loops `inside` of a thread, the
+    statements of the innermost loop, and what threads reduce into together."""
 
     grid: list[L.Loop]
     inside: list[L.Loop]
@@ -34,10 +34,11 @@ class Nest:
         return not (r.scalar_reductions or r.array_reductions or r.private_buffers)
 
 
-def as_nest(
-    loop: L.Loop, after: Callable[[L.Loop], Names], explain: Explain
-) -> Nest | str:
-    """A loop as a grid, or the reason why it is none.  `after` gives the live-out names of a loop."""
+def as_nest(loop: L.Loop, after: Callable[[L.Loop], Names], explain: Explain) -> Nest | str:
+    """A loop as a grid, or the reason why it is none.
+
+    `after` gives the live-out names of a loop.
+    """
     chain = _rectangular_chain(loop)
     found = explain(loop, after(loop))
     if isinstance(found, str):
@@ -59,14 +60,14 @@ def as_nest(
 
 
 def _rectangular_chain(loop: L.Loop) -> list[L.Loop]:
-    """A loop and the loops of the perfect nest inside, as far as their bounds can be computed before
-    the nest."""
+    """A loop and the loops of the perfect nest inside, as far as their bounds can be computed
+    before the nest."""
     chain = [loop]
     while True:
         inside = [s for s in chain[-1].body if not isinstance(s, L.Comment)]
-        if len(inside) != 1 or not isinstance(inside[0], L.Loop):
+        inner = inside[0] if len(inside) == 1 else None
+        if not isinstance(inner, L.Loop):
             return chain
-        (inner,) = inside
         bounds = L.exprs_of(inner)
         if names_in(bounds) & {outer.var for outer in chain}:
             return chain
@@ -124,9 +125,7 @@ def _nested(loops: list[L.Loop], body: list[L.Stmt]) -> L.Loop:
     """New loops around a body."""
     for loop in reversed(loops):
         body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]
-    (outer,) = body
-    assert isinstance(outer, L.Loop)
-    return outer
+    return body[0]  # type: ignore[return-value]
 
 
 def _reduces(r: LoopReductions) -> bool:

@@ -5,15 +5,15 @@ else depends on them (`flush`).  A loop with independent iterations becomes a gr
 contains such loops or matrix products runs on the host.  Any other loop that computes with device
 values runs on one thread.
 
-What is planned depends on where scalars live, and the other way round: `partition` repeats the plan
-until the placement is stable.
+What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until the
+placement is stable.
 """
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from typing import Any
 
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import Span
@@ -23,14 +23,13 @@ from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.dependence import LoopReductions, explain_dependence, is_small
 from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_exposed, uses
 from ..loop_ir import nodes as L
-from ..loop_ir.operations import operation_of
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
 from .host import Blocks, Fetch, HostStmt, Launch, Slot
 from .kernel_writer import ATOMIC_DTYPES, Failure, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
-from .program import HostResult, Verdict
+from .program import HostResult, KernelKind, LoopKind, Verdict
 from .symbols import Symbols
 
 # A loop with so few iterations is not worth a launch.
@@ -52,7 +51,7 @@ class Plan:
     user's lines, which the host tests.  `lines` maps the comments to the lines of the source.
     """
 
-    body: list[HostStmt] = field(default_factory=list[HostStmt])
+    body: list[Any] = field(default_factory=list[Any])  # of `HostStmt`
     kernels: list[KernelText] = field(default_factory=list[KernelText])
     failures: list[Failure] = field(default_factory=list[Failure])
     slots: set[str] = field(default_factory=set[str])
@@ -104,7 +103,7 @@ class _Planner:
         self.placement, self.mentions = placement, mentions
         self.after = live_after_loops(body)
         self.plan = Plan(symbols=symbols)
-        self.out: list[HostStmt] = self.plan.body
+        self.out: list[Any] = self.plan.body
         self.pending: list[L.Stmt] = []
         self.line = ""  # the last comment
         self.host_line = self.pending_line = ""  # the last one written
@@ -136,8 +135,8 @@ class _Planner:
             elif isinstance(s, L.Loop) and s.var in self.after.get(id(s), ()):
                 self.placement.device.add(s.var)
 
-    def nested(self, stmts: list[L.Stmt]) -> list[HostStmt]:
-        """The host statements of an inner block."""
+    def nested(self, stmts: list[L.Stmt]) -> list[Any]:
+        """The host statements of an inner block, as a block of a loop IR statement."""
         saved, self.out = self.out, []
         self.host_line = ""
         self.block(stmts)
@@ -183,7 +182,8 @@ class _Planner:
             _is_in_kernel(s)
             and (
                 not isinstance(s, L.Alloc)
-                or _is_local(s) and inside[s.name] == self.mentions[s.name]
+                or _is_local(s)
+                and inside[s.name] == self.mentions[s.name]
             )
             for s in L.walk(stmts)
         )
@@ -284,7 +284,7 @@ class _Planner:
         line = self.line
         then = self.nested(s.then)
         self.line = line
-        self.emit(L.If(cond, then, self.nested(s.orelse)))  # type: ignore[arg-type]
+        self.emit(L.If(cond, then, self.nested(s.orelse)))
 
     def repeat(self, s: L.While) -> None:
         if self.is_thread_code([s]) and not self.has_parallel([s]):
@@ -294,7 +294,7 @@ class _Planner:
         self.flush()
         self.verdict("host", "it contains loops that are grids")
         self.loops += 1
-        self.emit(L.While(self.nested(s.body)))  # type: ignore[arg-type]
+        self.emit(L.While(self.nested(s.body)))
         self.loops -= 1
 
     def loop(self, s: L.Loop) -> None:
@@ -316,13 +316,13 @@ class _Planner:
                 f"the counter {s.var} of a loop that starts kernels is used on the device after it",
                 "copy it to another variable in the loop",
             )
-        bounds = tuple(map(self.fetched, (s.start, s.stop, s.step)))
+        start, stop, step = (self.fetched(e) for e in (s.start, s.stop, s.step))
         self.loops += 1
         line = self.line
         body = self.nested(s.body)
         self.loops -= 1
         self.line = line
-        self.emit(L.Loop(s.var, *bounds, body))  # type: ignore[arg-type]
+        self.emit(L.Loop(s.var, start, stop, step, body))
 
     def is_launchable(self, nest: Nest) -> bool:
         """True if the number of cells and the sizes of private buffers are known on the host."""
@@ -330,8 +330,8 @@ class _Planner:
         bounds = [e for loop in nest.grid for e in L.exprs_of(loop)]
         return self.placement.are_host([*bounds, *sizes]) or not self.loops
 
-    def verdict(self, kind: str, why: str) -> None:
-        self.plan.verdicts.append(Verdict(self.line, kind, why))  # type: ignore[arg-type]
+    def verdict(self, kind: LoopKind, why: str) -> None:
+        self.plan.verdicts.append(Verdict(self.line, kind, why))
 
     def bound_work(self, s: L.Loop) -> None:
         """Test the work of a loop on one thread on the host, as far as it is known there."""
@@ -342,9 +342,7 @@ class _Planner:
             return
         place = self.spans.get(self.line)
         where = "" if place is None else f" ({place.file.rpartition('/')[2]}:{place.line})"
-        message = (
-            "this loop runs on one thread of the device, and has too many iterations for that"
-        )
+        message = "this loop runs on one thread of the device, and has too many iterations for that"
         self.flush()
         self.emit(
             L.If(
@@ -397,9 +395,7 @@ class _Planner:
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         shared = {
-            n
-            for n in bound & self.placement.device
-            if self.mentions[n] > inside[n] or n in exposed
+            n for n in bound & self.placement.device if self.mentions[n] > inside[n] or n in exposed
         }
         self.plan.slots |= shared
         kernel = self.new_kernel("thread", line)
@@ -410,9 +406,9 @@ class _Planner:
         self.finish(kernel, writer, [], [*lines, *(f"    {x}" for x in writer.exit_lines())])
         self.emit(Launch(kernel))
 
-    def new_kernel(self, kind: str, line: str) -> KernelText:
+    def new_kernel(self, kind: KernelKind, line: str) -> KernelText:
         name = self.symbols.new_name(f"{self.name}_k{len(self.plan.kernels) + 1}")
-        kernel = KernelText(name, kind, line)  # type: ignore[arg-type]
+        kernel = KernelText(name, kind, line)
         self.plan.kernels.append(kernel)
         return kernel
 
@@ -438,7 +434,7 @@ class _Planner:
         self.flush_for(nest, folds)
         counts = [self.named(_count(loop, len(loops)), "count") for loop in loops]
         cells = self.named(L.product(tuple(counts)), "cells")
-        body = copy.deepcopy(nest.body)
+        body: list[L.Stmt] = copy.deepcopy(nest.body)
         for loop in reversed(nest.inside):
             body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]
         checked = any(isinstance(s, L.Fail) for s in L.walk(body))
@@ -485,8 +481,8 @@ class _Planner:
             self.host_line = self.line
 
     def with_host_bounds(self, loop: L.Loop) -> L.Loop:
-        bounds = (self.fetched(e) for e in (loop.start, loop.stop, loop.step))
-        return L.Loop(loop.var, *bounds, [])
+        start, stop, step = (self.fetched(e) for e in (loop.start, loop.stop, loop.step))
+        return L.Loop(loop.var, start, stop, step, [])
 
     def named(self, e: L.Expr, hint: str) -> L.Expr:
         """A host expression as a name, a size or a literal."""
@@ -513,9 +509,7 @@ class _Planner:
         ):
             self.flush()
 
-    def _memory_conflict(
-        self, mine: list[L.Stmt], theirs: list[L.Stmt], touched: set[str]
-    ) -> bool:
+    def _memory_conflict(self, mine: list[L.Stmt], theirs: list[L.Stmt], touched: set[str]) -> bool:
         """True if two groups of statements may access the same memory, and one writes it."""
         written = {s.buffer for s in mine if isinstance(s, L.Store)}
         stored = {s.buffer for s in theirs if isinstance(s, L.Store)}
@@ -579,8 +573,7 @@ class _Planner:
         parts_of: dict[str, tuple[str, str]],
     ) -> list[str]:
         return [
-            f"    {part} = "
-            + writer.typed(L.Lit(0, dtype) if op == "+" else L.Name(name, dtype))
+            f"    {part} = " + writer.typed(L.Lit(0, dtype) if op == "+" else L.Name(name, dtype))
             for name, (op, dtype) in folds.items()
             for part, _ in [parts_of[name]]
         ]
@@ -667,7 +660,7 @@ def _has_loops(loop: L.Loop) -> bool:
 
 def _whole(nest: Nest) -> L.Stmt:
     """A nest as one loop."""
-    body = nest.body
+    body: list[L.Stmt] = nest.body
     for loop in reversed([*nest.grid, *nest.inside]):
         body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]
     return body[0]
@@ -682,9 +675,7 @@ def _count(loop: L.Loop, levels: int) -> L.Expr:
     return count if levels == 1 else L.clamp_to_zero(count)
 
 
-def _frame(
-    loops: list[L.Loop], thread: str, parts_of: dict[str, tuple[str, str]]
-) -> list[L.Stmt]:
+def _frame(loops: list[L.Loop], thread: str, parts_of: dict[str, tuple[str, str]]) -> list[L.Stmt]:
     """Statements that define the names that the frame of a grid defines."""
     names = [thread, *(loop.var for loop in loops), *(part for part, _ in parts_of.values())]
     return [L.Let(name, L.ZERO) for name in names]

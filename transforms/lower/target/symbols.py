@@ -9,8 +9,8 @@ from ..loop_ir.operations import shared_buffers
 
 @record
 class Symbols:
-    """`buffers` maps each buffer to its dtype and rank, `scalars` each scalar to its dtype.  `taken`
-    are all names in use."""
+    """`buffers` maps each buffer to its dtype and rank, `scalars` each scalar to its dtype.
+    `taken` are all names in use."""
 
     buffers: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     scalars: dict[str, str] = field(default_factory=dict[str, str])
