@@ -126,7 +126,7 @@ class Objects(Part):
         self.session.params.append(Param(name, path, spec, var.type))
         self.reached[Lifted(path, value)] = [var]
         # Sizes are read off the arguments at hand, where there are any.
-        if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
+        if isinstance(spec, ArraySpec) and value is not None and self.b.facts.sizes is not None:
             for axis, size in enumerate(value.shape):
                 self.b.facts.sizes[f"{name}.{axis}"] = size
         if isinstance(spec, ScalarSpec):
@@ -189,7 +189,8 @@ class Objects(Part):
                 self.shared.object_guards.append(ObjectGuard(path, "equals", value))
             return Num(const(value), (value,))
         refuse_foreign(value)
-        if isinstance(value, (np.ndarray, np.random.Generator)):
+        is_array = isinstance(value, np.ndarray) or hasattr(type(value), "_s2s_device")
+        if is_array or isinstance(value, np.random.Generator):
             return self._described(value, path)
         if hasattr(type(value), "_s2s_variable"):
             if not guarded:
