@@ -13,9 +13,10 @@ from s2s.transforms.lower.target.program import CudaProgram
 from tests.transforms.lower.loop_ir_parser import parse
 
 
-def compiled(f: Callable[..., Any], *args: Any, mode: str = "vjp") -> Any:
+def compiled(f: Callable[..., Any], *args: Any, mode: str = "vjp", wrt: Any = None) -> Any:
     """The result of compiling a function, or its gradient, for arguments in order."""
-    made = s2s.value_and_grad(f) if mode == "vjp" else s2s.function(f)
+    options = {} if wrt is None else {"wrt": wrt}
+    made = s2s.value_and_grad(f, **options) if mode == "vjp" else s2s.function(f)
     specialiser = made._specialiser(mode)
     request = specialiser.request(specialiser.describe(args), specialiser.named(args))
     request.target = "cuda"

@@ -68,8 +68,10 @@ class HostWriter:
                 lines.append(f"    {name} = np.{_np(dtype)}({name})")
         for name in sorted(self.plan.slots):
             dtype = self.symbols.scalars[name]
-            value = name if name in scalars else ("False" if dtype == "bool" else "0")
-            lines.append(f"    {name} = dev.scalar({value}, np.{_np(dtype)})")
+            if name in scalars:
+                lines.append(f"    {name} = dev.scalar({name}, np.{_np(dtype)})")
+            else:
+                lines.append(f"    {name} = dev.empty((1,), np.{_np(dtype)})")
         return [*lines, *self.block(self.plan.body, 1)]
 
     def _is_read(self, name: str) -> bool:
