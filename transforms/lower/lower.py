@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ..ir import nodes
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
-from .analysis.alias import MayAlias
+from .analysis.alias import MayAlias, with_bindings
 from .analysis.bounds import symbolic_max, symbolic_min
 from .analysis.dependence import reversible_loops
 from .analysis.in_bounds import AccumulationFacts
@@ -88,6 +88,7 @@ from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
+from .target.nests import keeps_parallelism
 from .target.program import CudaProgram
 from .target.supported import check_supported
 
@@ -332,7 +333,8 @@ def run_cuda_passes(
     body = distribute_calls(body, set(), may_alias, ctx.emitter.new_name)
     reversible = reversible_loops(body, may_alias, set())
     integers = fixed_integers(body, params)
-    body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes).run(body)
+    accepts = keeps_parallelism(with_bindings(body, may_alias))
+    body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes, accepts).run(body)
     replace_by_scalars(body, params)
     contract_arrays(body, params)
     canonicalize_accumulate(body, arrays.dtypes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr, print_typed, tuple_
+from .batches import BatchedProduct
 from .gemm import gemm_kernel, gemm_kernel_name
 from .kernel_writer import Failure, KernelText
 from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
@@ -112,7 +113,10 @@ class HostWriter:
         if isinstance(s, Launch):
             return [pad + self.launch(s)]
         if isinstance(s, L.Call):
-            return self.product(s, pad)
+            return [f"{pad}dev.gemm({', '.join(self.product(s))})"]
+        if isinstance(s, BatchedProduct):
+            args = [*self.product(s.call), expr(s.count), *self.steps(s)]
+            return [f"{pad}dev.gemm_batched({', '.join(args)})"]
         if isinstance(s, L.Loop):
             bounds = [s.stop] if L.is_lit(s.start, 0) else [s.start, s.stop]
             if not L.is_lit(s.step, 1):
@@ -157,7 +161,14 @@ class HostWriter:
         values = ", ".join([str(s.site), *map(print_typed, s.values)])
         return [*lines, f"{pad}raise rt.Failure({values})"]
 
-    def product(self, s: L.Call, pad: str) -> list[str]:
+    def steps(self, s: BatchedProduct) -> list[str]:
+        """The distances between the matrices of each operand."""
+        operands = [a for a in s.call.args if isinstance(a, L.Subview)]
+        sizes = map(self.sizes, operands)
+        return [expr(L.mul(m, n)) if strided else "0" for (m, n), strided in zip(sizes, s.strided)]
+
+    def product(self, s: L.Call) -> list[str]:
+        """The arguments of a matrix product."""
         swap_a, swap_b, alpha, a, b, beta, c = s.args
         assert isinstance(a, L.Subview) and isinstance(b, L.Subview) and isinstance(c, L.Subview)
         m, n = self.sizes(c)
@@ -171,7 +182,7 @@ class HostWriter:
             a.buffer, self.offset(a), b.buffer, self.offset(b), print_typed(beta),
             c.buffer, self.offset(c),
         ]  # fmt: skip
-        return [f"{pad}dev.gemm({', '.join(args)})"]
+        return args
 
     def sizes(self, a: L.Subview) -> tuple[L.Expr, L.Expr]:
         """The sizes of a matrix."""
@@ -196,6 +207,8 @@ def _exprs_of(s: HostStmt) -> list[L.Expr]:
         return [e for e in (s.blocks, s.cells) if e is not None]
     if isinstance(s, Fetch):
         return []
+    if isinstance(s, BatchedProduct):
+        return [s.count, *_exprs_of(s.call)]
     exprs: list[L.Expr] = []
     for e in L.exprs_of(s):
         exprs += e.index if isinstance(e, L.Subview) else [e]

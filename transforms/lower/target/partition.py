@@ -24,6 +24,7 @@ from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
+from .batches import batched_product, single_allocations
 from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
@@ -83,6 +84,7 @@ class _Planner:
         self.may_alias = with_bindings(body, may_alias)
         self.placement, self.mentions = placement, mentions
         self.after = live_after_loops(body)
+        self.sizes = single_allocations(body)
         self.plan = Plan(symbols=symbols)
         self.out: list[Any] = self.plan.body
         self.pending: list[L.Stmt] = []
@@ -281,6 +283,11 @@ class _Planner:
         self.loops -= 1
 
     def loop(self, s: L.Loop) -> None:
+        batch = batched_product(s, self.sizes, self.may_alias)
+        if batch is not None and self.placement.are_host([batch.count, *batch.call.args]):
+            self.flush()
+            self.emit(batch)
+            return
         nest = self.nest(s)
         if isinstance(nest, Nest) and self.is_launchable(nest):
             self.verdict("grid", "")
