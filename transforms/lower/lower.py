@@ -88,8 +88,8 @@ from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
-from .target.nests import keeps_parallelism
 from .target.program import CudaProgram
+from .target.row_blocks import keeps_parallelism
 from .target.supported import check_supported
 
 # Bytes of stack reserved for library routines, such as LAPACK, that the innermost call uses.
@@ -148,10 +148,15 @@ def lower_to_cuda(
     module: nodes.Module, facts: Facts | None = None, *, boundscheck: bool = True
 ) -> LoweredModule:
     """Lower a module to the text of CUDA kernels and a host function."""
-    facts = facts or module.main.notes.get("facts") or Facts()
+    if facts is None:
+        facts = module.main.notes.get("facts")
     failures = Failures()
     ctx, routine, outs = _translated(
-        module.main, facts, failures, boundscheck, lambda ctx, stmts: check_supported(ctx, stmts)
+        module.main,
+        facts or Facts(),
+        failures,
+        boundscheck,
+        lambda ctx, stmts: check_supported(ctx, stmts),
     )
     may_alias = _alias_query(ctx)
     routine.body = run_cuda_passes(ctx, [p.name for p in routine.params], outs, may_alias)

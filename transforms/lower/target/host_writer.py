@@ -109,7 +109,7 @@ class HostWriter:
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
-            return [f"{pad}{s.name} = dev.blocks({expr(s.cells)}, BLOCK)"]
+            return [f"{pad}{s.name} = {_blocks(s.cells, s.block)}"]
         if isinstance(s, Launch):
             return [pad + self.launch(s)]
         if isinstance(s, L.Call):
@@ -149,7 +149,7 @@ class HostWriter:
         args = ", ".join([*flags, *(a.removeprefix("slot ") for a in kernel.args)])
         if s.cells is None:
             return f"dev.launch({kernel.name}, 1, 1, {args})"
-        blocks = f"dev.blocks({expr(s.cells)}, BLOCK)" if s.blocks is None else expr(s.blocks)
+        blocks = _blocks(s.cells, s.block) if s.blocks is None else expr(s.blocks)
         return f"dev.launch({kernel.name}, {blocks}, BLOCK, {args})"
 
     def failure(self, s: L.Fail, pad: str) -> list[str]:
@@ -198,6 +198,10 @@ class HostWriter:
         for axis in range(len(a.index), self.symbols.buffers[a.buffer][1]):
             out = L.mul(out, L.Size(a.buffer, axis))
         return expr(out)
+
+
+def _blocks(cells: L.Expr, block: L.Expr | None) -> str:
+    return f"dev.blocks({expr(cells)}, {'BLOCK' if block is None else expr(block)})"
 
 
 def _exprs_of(s: HostStmt) -> list[L.Expr]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.record import field, record
-from ..analysis.alias import MayAlias
-from ..analysis.dependence import LoopReductions, explain_dependence
+from ..analysis.dependence import LoopReductions
 from ..analysis.liveness import Names, names_in
 from ..loop_ir import nodes as L
 
@@ -58,28 +57,6 @@ def as_nest(loop: L.Loop, after: Callable[[L.Loop], Names], explain: Explain) ->
         if columns is not None:
             return columns
     return Nest(loops, [], loops[-1].body, _union([r for _, r in levels]))
-
-
-def keeps_parallelism(may_alias: MayAlias) -> Callable[[L.Loop, L.Loop, L.Loop], bool]:
-    """The condition under which two loops may be fused: the fused nest is a grid with as many
-    dimensions as each of them, and threads do not add to more buffers together.
-
-    A nest over the elements of a matrix would become a loop over its rows otherwise.
-    """
-
-    def explain(loop: L.Loop, after: Names) -> LoopReductions | str:
-        return explain_dependence(loop, after, may_alias, set())
-
-    def accepts(first: L.Loop, second: L.Loop, fused: L.Loop) -> bool:
-        a, b, both = (as_nest(x, lambda _: frozenset(), explain) for x in (first, second, fused))
-        if isinstance(a, str) or isinstance(b, str):
-            return isinstance(a, str) and isinstance(b, str)
-        if isinstance(both, str) or len(both.grid) < max(len(a.grid), len(b.grid)):
-            return False
-        sums = {*a.reductions.array_reductions, *b.reductions.array_reductions}
-        return both.reductions.array_reductions.keys() <= sums
-
-    return accepts
 
 
 def _rectangular_chain(loop: L.Loop) -> list[L.Loop]:

@@ -4,11 +4,12 @@
              | Call("rt.gemm", …)           as in loop IR; the host runs them in order
              | BatchedProduct(call, …)      of many matrices (`batches.py`)
              | Fetch(name, slot, dtype)     the value of a slot, as a host scalar; synchronises
-             | Blocks(name, cells)          the number of blocks for so many cells
-             | Launch(kernel, blocks, cells)
+             | Blocks(name, cells, block)   the number of blocks for so many cells
+             | Launch(kernel, blocks, cells, block)
 
 A slot is a one-element array that holds a device scalar.  A launch without `cells` is of one
-thread.  `blocks` is the number of blocks for `cells` if it has a name.
+thread.  `blocks` is the number of blocks for `cells` if it has a name, and `block` the number of
+cells of a block: None for one per thread.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Fetch:
 class Blocks:
     name: str
     cells: L.Expr
+    block: L.Expr | None = None
 
 
 @record
@@ -42,6 +44,7 @@ class Launch:
     kernel: KernelText
     blocks: L.Expr | None = None
     cells: L.Expr | None = None
+    block: L.Expr | None = None
 
 
 HostStmt = L.Stmt | BatchedProduct | Fetch | Blocks | Launch
