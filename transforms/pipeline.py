@@ -168,9 +168,10 @@ def write(request: Request) -> Written:
 
 
 def _written(module: Module) -> Written:
+    from .emit.given_names import with_given_names
     from .emit.numpy_writer import write_with_places  # and libcst, which a first call may not need
 
-    return write_with_places(bufferize(module))
+    return write_with_places(bufferize(with_given_names(module)))
 
 
 @record

@@ -9,7 +9,7 @@ def helper_in_loop_vjp(x, out_bar=1.0):
     s_L3 = np.empty(x.shape[0])
     for i in range(x.shape[0]):
         s_L3[i] = s
-        # functions.py:17 _poly
+        # L4: s = _poly(s, x[i], c=_square(x[i]))
         s = x[i] * s * s + 2.0 * s + x[i] * x[i]
 
     # ---- adjoint sweep ----
@@ -17,7 +17,7 @@ def helper_in_loop_vjp(x, out_bar=1.0):
     x_bar = np.zeros_like(x)
     s_bar = out_bar
     for i in range(x.shape[0] - 1, -1, -1):
-        # functions.py:17 _poly
+        # _poly, L18: return a * x * x + b * x + c
         s_bar_1 = s_bar * 2.0
         s_5_bar = s_bar * s_L3[i]
         s_bar_1 += s_bar * (x[i] * s_L3[i])

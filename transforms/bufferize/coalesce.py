@@ -99,6 +99,8 @@ class Coalescer:
         for order, (v, stmt) in enumerate(bindings(function)):
             range_ = self.live.ranges.get(v.name, [])
             key = None if for_lowering else key_of(v, stmt)
+            if key is not None and v.name in function.notes.get("named_by_user", ()):
+                key = (), v.user
             self.groups[v.name] = Group([v], range_, key, stmt is None, order=order)
 
     def run(self) -> dict[str, str]:

@@ -35,6 +35,7 @@ from ..ir.nodes import (
     Push,
     Raise,
     Scalar,
+    Span,
     Stmt,
     Store,
     Var,
@@ -57,6 +58,7 @@ from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
 _INLINE_LIMIT = 64
+SHORT_SWEEP = 3  # statements of the user's, up to which a tape's sweep has no comments inside
 _AUGMENTED = {
     "add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "matmul": "@=",
 }  # fmt: skip
@@ -108,6 +110,8 @@ class _Writer(AsWritten):
             for s in walk(self.function.body)
             if isinstance(s, (Store, Push)) and (name := written_by(s)) in self.slots
         }
+
+        self.short_sweeps = _short_sweeps(self.function)
 
     # ---- the function
 
@@ -453,6 +457,16 @@ def _prepared(block: Block, user: UserText | None) -> Block:
             continue
         out.append(with_blocks(stmt, inner) if inner else stmt)
     return out
+
+
+def _short_sweeps(function: Function) -> set[Span]:
+    """The calls of `tape.gradient` whose sweeps go through few statements of the user's."""
+    through: dict[Span, set[Any]] = {}
+    for stmt in walk(function.body):
+        if stmt.origin is not None and stmt.origin.asked is not None:
+            place = stmt.origin.frame, stmt.origin.stmt
+            through.setdefault(stmt.origin.asked, set()).add(place)
+    return {call for call, places in through.items() if len(places) <= SHORT_SWEEP}
 
 
 def _is_check(stmt: Raise, user: UserText | None) -> bool:

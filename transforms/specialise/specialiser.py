@@ -452,6 +452,7 @@ class Specialiser:
         ]
         main = Function(name, params, self.session.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.statements.aliases)
+        main.notes["given_names"] = dict(self.statements.given_names)
         main.notes["facts"] = self.session.b.facts
         main.notes["unconnected"] = list(self.session.shared.unconnected)
         sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)
@@ -622,6 +623,7 @@ class Specialiser:
             identity,
             self.joins.runtime_depth,
             calls,
+            self.places.library_site(function, at, next(iter(env.values()), None)),
         )
         saved_stmt, saved_hint = self.places.stmt, self.session.b.hint
         self.places.stack.append(frame)
