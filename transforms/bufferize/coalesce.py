@@ -171,6 +171,7 @@ class Coalescer:
     def _names(self) -> dict[str, str]:
         taken = set(RESERVED) | set(HELPERS) | {self.function.name}
         taken |= set(calls_in(self.function.body))
+        taken |= self.function.notes.get("reserved_names", frozenset())
         unique = sorted({id(g): g for g in self.groups.values()}.values(), key=lambda g: g.order)
         results = self.function.results[: primal_results(self.function)]
         for group in unique:

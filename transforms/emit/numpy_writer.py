@@ -9,6 +9,7 @@ stand under the line they belong to.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import libcst as cst
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
+from ..frontend.pytree import OutTree, Tree
 from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
@@ -49,8 +51,9 @@ from ..rules.random_draws import draw_text
 from ..syntax import core
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
-from .format_ops import op_text, store_text
+from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import with_blocks, written_by
+from .outside_values import NAMESPACE, Change, Outside, holds_argument
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
@@ -58,6 +61,7 @@ from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
 _INLINE_LIMIT = 64
+NAMED_FROM = 3  # reads of a value from outside, from which on it has a name
 SHORT_SWEEP = 3  # statements of the user's, up to which a tape's sweep has no comments inside
 _AUGMENTED = {
     "add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "matmul": "@=",
@@ -69,16 +73,24 @@ def write(module: Module) -> str:
     return write_with_places(module)[0]
 
 
-def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
-    """The text, and for the numbers of its lines where they come from."""
+def write_with_places(
+    module: Module, outside: Outside | None = None
+) -> tuple[str, dict[int, Whence]]:
+    """The text, and for the numbers of its lines where they come from.  `outside` is what the
+    entry takes and gives in the user's terms; without it, it takes and gives numbers and arrays."""
     builder = Builder()
-    made = [_Writer(f).definition(builder) for f in reversed(module.functions.values())]
+    main = module.main
+    writers = [_Writer(f) for f in reversed(module.functions.values()) if f is not main]
+    writers.append(_entry_writer(main, outside))
+    made = [writer.definition(builder) for writer in writers]
     text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
     lines = ["import numpy as np"]
     if "math" in modules:
         lines[:0] = ["import math", ""]
+    if f"{NAMESPACE}(" in text:
+        lines[:0] = [f"from types import {NAMESPACE}", ""]
     if "special" in modules:
         lines.append("from scipy import special")
     if helpers:
@@ -87,6 +99,16 @@ def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
     page = cst.Module([*imports, *made])
     return page.code, builder.places(page)
+
+
+def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
+    """What is read from outside several times gets a name, which another writer puts to use."""
+    writer = _Writer(main, outside)
+    if outside is not None:
+        writer.compose()
+        often = {name for name, times in writer.times_read.items() if times >= NAMED_FROM}
+        writer = _Writer(main, outside, often)
+    return writer
 
 
 def _modules_in(text: str) -> set[str]:
@@ -102,9 +124,12 @@ def write_function(function: Function) -> str:
 
 
 class _Writer(AsWritten):
-    def __init__(self, function: Function) -> None:
+    def __init__(
+        self, function: Function, outside: Outside | None = None, often: Iterable[str] = ()
+    ) -> None:
         user = None if function.source is None else UserText(function.source)
-        super().__init__(replace(function, body=_prepared(function.body, user)), user)
+        super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
+        self.often = set(often)
         self.filled = {
             name: s.origin
             for s in walk(self.function.body)
@@ -115,15 +140,20 @@ class _Writer(AsWritten):
 
     # ---- the function
 
-    def definition(self, builder: Builder) -> cst.FunctionDef:
-        f = self.function
+    def compose(self) -> None:
+        """Writes the body."""
         docstring = self.docstring()
         if docstring is not None:
             self.items.append(docstring)
-        self.block(f.body)
+        self.name_rebound()
+        self.block(self.function.body)
         if not self.returned:
             self.mention(None)
             self.write_return()
+
+    def definition(self, builder: Builder) -> cst.FunctionDef:
+        f = self.function
+        self.compose()
         signature = f"def {f.name}({self.parameters()})"
         return builder.definition(signature, self.items, self.heading())
 
@@ -136,8 +166,14 @@ class _Writer(AsWritten):
         if nodes is not None and nodes.tree is not None and nodes.definition is not None:
             own = f.notes.get("own_params", ())
             written = users_parameters(nodes.tree, nodes.definition)
+            if self.outside is not None and "title" not in f.notes:
+                own = [root[0][1] for root in self.outside.roots if root[0][0] == "arg"]
             users = {name: p for name, p in written.items() if name in own}
-        made = [users.get(p.name, Parameter(p.name)) for p in f.params if p is not seed]
+        if self.outside is None:
+            names = [p.name for p in f.params if p is not seed]
+        else:
+            names = list(self.outside.roots.values())
+        made = [users.get(name, Parameter(name)) for name in names]
         if not all(p.name in users for p in made):
             made = [replace(p, kind="plain") for p in made]
         if seed is not None:
@@ -164,7 +200,8 @@ class _Writer(AsWritten):
         wrt = f.notes.get("wrt")
         what = f.notes.get("title") or source.node.name
         what += f"({', '.join(names)})"
-        what += f", wrt ({', '.join(wrt)})" if wrt else ""
+        if wrt:
+            what += f", wrt {wrt[0]}" if len(wrt) == 1 else f", wrt ({', '.join(wrt)})"
         out = [f"# Generated by s2s from {file}:{source.node.line} -- {what}."]
         if sweeps:
             out.append(f"# v_bar is the adjoint of v.  L7 = {file} line 7.")
@@ -173,6 +210,10 @@ class _Writer(AsWritten):
         return [comment(text) for text in out]
 
     def write_return(self) -> None:
+        if self.outside is not None:
+            self.write_changes()
+            self.line(f"return {self.returned_text(self.outside)}")
+            return
         primal = [self.text(r)[0] for r in self.primal]
         bars = [self.text(r)[0] for r in self.function.results[len(primal) :]]
         if self.function.notes.get("callee"):
@@ -185,6 +226,45 @@ class _Writer(AsWritten):
             self.line(f"return {', '.join(primal)}")
         elif not self.items:
             self.line("return None")
+
+    def returned_text(self, outside: Outside) -> str:
+        """The value in the structure that the user returns it in, and the gradients."""
+
+        def leaf(index: int) -> str:
+            return wrap(self.text(self.function.results[index]), TERNARY)
+
+        interface = outside.interface
+        out = outside.tree_text(interface.out, leaf)
+        if not interface.wrt:
+            return _without_brackets(out, interface.out)
+        pairs = zip(interface.wrt, interface.grads)
+        bars = [outside.tree_text(tree, leaf, (("arg", name),)) for name, tree in pairs]
+        return f"{out}, {bars[0]}" if len(bars) == 1 else f"{out}, ({', '.join(bars)})"
+
+    def write_changes(self) -> None:
+        """Writes what the program sets in objects, as far as it is not written yet."""
+        assert self.outside is not None
+        parallel: list[tuple[str, str]] = []
+        for change in self.changes:
+            _, _, tree = change
+            target, value = self.change_texts(change)
+            if holds_argument(tree):
+                parallel.append((target, value))
+            else:
+                self.line(_assignment(target, value))
+        if parallel:  # one may be what another replaces
+            targets, values = zip(*parallel)
+            self.line(f"{', '.join(targets)} = {', '.join(values)}")
+        self.changes = []
+
+    def change_texts(self, change: Change) -> tuple[str, str]:
+        assert self.outside is not None
+        path, step, tree = change
+
+        def leaf(index: int) -> str:
+            return wrap(self.text(self.function.results[index]), TERNARY)
+
+        return self.outside.target_text(path, step), self.outside.tree_text(tree, leaf)
 
     # ---- blocks
 
@@ -327,12 +407,19 @@ class _Writer(AsWritten):
         self.line(f"{stmt.targets[0].name} = {text}" if stmt.targets else text)
 
     def store(self, stmt: Store) -> None:
+        self.name_now(stmt.array.name)
         base: Text = (stmt.array.name, ATOM)
         value = self.text(stmt.value)
         args = [base, value, *(self.text(o) for o in stmt.operands)]
         rank = stmt.array.type.ndim if isinstance(stmt.array.type, Array) else 1
         kinds = [kind for kind, _ in stmt.path]
         self.flush([stmt])
+        variable = self.outside is not None and stmt.array.name in self.outside.variables
+        if variable and stmt.add and "index" in kinds and "array" not in _items(stmt.path):
+            # A part of a Variable is read-only.
+            target = store_text(base, ("", ATOM), stmt.path, args, False, rank)[: -len(" = ")]
+            self.line(f"{target} = {target} + {wrap(value, MUL)}")
+            return
         if "reshape" not in kinds:
             self.line(store_text(base, value, stmt.path, args, stmt.add, rank))
             return
@@ -507,6 +594,25 @@ def _shift(text: Text, by: int) -> str:
     if text[1] == ADD and source.endswith(undo):
         return source[: -len(undo)]
     return f"{source} {'+' if by > 0 else '-'} 1"
+
+
+def _items(path: tuple[Any, ...]) -> set[str]:
+    """The kinds of the items of the indices in a path."""
+    return {item[0] for kind, *rest in path if kind == "index" for item in rest[0]}
+
+
+def _without_brackets(text: str, tree: OutTree) -> str:
+    """`a, b` for the tuple `(a, b)` behind `return`."""
+    several = isinstance(tree, Tree) and tree.kind == "tuple" and len(tree.children) > 1
+    return text[1:-1] if several else text
+
+
+def _assignment(target: str, value: str) -> str:
+    """`x.n += 1` for `x.n = x.n + 1`."""
+    rest = value.removeprefix(f"{target} + ")
+    if rest != value and not any(op in _outer(rest) for op in (" + ", " - ", " if ", "<", ">")):
+        return f"{target} += {rest}"
+    return f"{target} = {value}"
 
 
 def _fstring(parts: tuple[Any, ...], writer: _Writer) -> str:

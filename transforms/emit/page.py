@@ -72,6 +72,7 @@ class Page:
     def __init__(self, user: UserText | None) -> None:
         self.user = user
         self.items: list[Item] = []  # of the block that is being written
+        self.top = self.items  # those of the function
         self.indent = 4
         self.sweep = 0
         self.told: Any = None  # the statement whose line was announced last

@@ -376,8 +376,10 @@ class TapeProducts(Part):
                 other.end = None if other.end is None else moved(other.end)
         self.derived._name_again(zip(made.params[len(function.params) :], seeds))
         origin = self.places.origin(asked.node)
-        own = origin is not None and not origin.frame
-        self.b.block += _asked_by(made.body[split:], origin.stmt) if own else made.body[split:]
+        sweep = made.body[split:]
+        if origin is not None and not origin.frame:
+            sweep = _asked_by(sweep, origin.stmt)
+        self.b.block += sweep
         return dict(zip((*wrt, *inner), made.results))
 
     def _wrt(self, asked: Asked, wanted: list[Var]) -> tuple[tuple[str, ...], tuple[str, ...]]:
