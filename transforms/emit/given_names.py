@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..bufferize.copy_insertion import stem
+from ..bufferize.live_ranges import UPDATES
 from ..ir.nodes import (
     Assign,
     Block,
@@ -43,11 +44,33 @@ def with_given_names(module: Module) -> Module:
     main = _without_second_names(module.main)
     module = module.with_main(main)
     names: dict[str, str] = main.notes.get("given_names", {})
-    bound = {v.name for s in walk(main.body) for v in (*targets_of(s), *inner_targets_of(s))}
-    names = {value: name for value, name in names.items() if value in bound}
+    definitions = _definitions(main)
+    names = {v: name for v, name in names.items() if v in definitions and _takes(definitions[v])}
     if not names:
         return module
-    return module.with_main(_renamed(main, _with_earlier_sums(main, names)))
+    return module.with_main(_renamed(main, _with_versions(main, names, definitions)))
+
+
+def _definitions(function: Function) -> dict[str, tuple[Var, Stmt]]:
+    """By name the values of a body and the statements that bind them."""
+    return {
+        v.name: (v, s)
+        for s in walk(function.body)
+        for v in (*targets_of(s), *inner_targets_of(s))
+    }
+
+
+def _takes(definition: tuple[Var, Stmt]) -> bool:
+    """Whether a value can have another name than it has: it belongs to a sweep, or to an inlined
+    function, where it is no version of a variable that is written to or carried."""
+    _, stmt = definition
+    origin = stmt.origin
+    if origin is None:
+        return False
+    if origin.sweep:
+        return True
+    simple = isinstance(stmt, Assign) and stmt.op.name not in UPDATES
+    return bool(origin.frame) and simple
 
 
 def _without_second_names(function: Function) -> Function:
@@ -96,24 +119,46 @@ def _reads(function: Function) -> Counter[str]:
     return Counter(o.name for o in read if isinstance(o, Var))
 
 
-def _with_earlier_sums(function: Function, names: dict[str, str]) -> dict[str, str]:
-    """The names, with those of the sums that the named values complete: `W_bar_1 = W_bar + g`."""
+def _with_versions(
+    function: Function, names: dict[str, str], definitions: dict[str, tuple[Var, Stmt]]
+) -> dict[str, str]:
+    """The names, with those of the other versions of the same adjoints: sums that are completed
+    (`W_bar_1 = W_bar + g`), arrays that are written to, values that loops carry."""
     reads = _reads(function)
-    sums = {
-        s.target.name: s.op.args
-        for s in walk(function.body)
-        if isinstance(s, Assign) and s.op.name == "add" and s.origin and s.origin.sweep
-    }
     found = dict(names)
     todo = list(names)
     while todo:
         name = todo.pop()
-        for x in sums.get(name, ()):
-            if isinstance(x, Var) and stem(x.name) == stem(name) and reads[x.name] == 1:
-                if x.name not in found:
-                    found[x.name] = found[name]
-                    todo.append(x.name)
+        v, stmt = definitions[name]
+        if stmt.origin is None or not stmt.origin.sweep:
+            continue
+        for x in _versions(v, stmt, reads):
+            if not isinstance(x, Var) or x.name in found or x.name not in definitions:
+                continue
+            if stem(x.name) == stem(name) and x.user == v.user:
+                found[x.name] = found[name]
+                todo.append(x.name)
+    # What a loop carries has one name.
+    for stmt in walk(function.body):
+        for c in getattr(stmt, "carried", ()):
+            given = found.get(c.phi.name) or found.get(c.result.name)
+            if given:
+                found[c.phi.name] = found[c.result.name] = given
     return found
+
+
+def _versions(v: Var, stmt: Stmt, reads: Counter[str]) -> list[Operand]:
+    """The values that a value may be another version of."""
+    if isinstance(stmt, Assign):
+        args = list(stmt.op.args)
+        if stmt.op.name in UPDATES:
+            return args[:1]
+        once = [x for x in args if isinstance(x, Var) and reads[x.name] == 1]
+        return [*once] if stmt.op.name == "add" else []
+    if isinstance(stmt, If):
+        return [x for p in stmt.phis if p.target == v for x in (p.then_value, p.else_value)]
+    carried = [c for c in getattr(stmt, "carried", ()) if v in (c.phi, c.result)]
+    return [x for c in carried for x in (c.phi, c.result, c.next, c.init)]
 
 
 def _renamed(function: Function, names: dict[str, str]) -> Function:
