@@ -54,9 +54,7 @@ def with_given_names(module: Module) -> Module:
 def _definitions(function: Function) -> dict[str, tuple[Var, Stmt]]:
     """By name the values of a body and the statements that bind them."""
     return {
-        v.name: (v, s)
-        for s in walk(function.body)
-        for v in (*targets_of(s), *inner_targets_of(s))
+        v.name: (v, s) for s in walk(function.body) for v in (*targets_of(s), *inner_targets_of(s))
     }
 
 

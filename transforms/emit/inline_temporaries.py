@@ -263,6 +263,13 @@ class Temporaries(Page):
                 del self.pending[name]
                 self.line(f"{name} = {wrap(p.text, TERNARY)}")
 
+    def flush_reads(self, values: set[str]) -> None:
+        """Writes the pending temporaries that read some values."""
+        for name, p in list(self.pending.items()):
+            if name in self.pending and p.names & values:
+                del self.pending[name]
+                self.line(f"{name} = {wrap(p.text, TERNARY)}")
+
     def is_size(self, stmt: Stmt) -> bool:
         return (
             isinstance(stmt, Assign)

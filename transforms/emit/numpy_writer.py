@@ -17,7 +17,7 @@ import libcst as cst
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
-from ..frontend.pytree import OutTree, Tree
+from ..frontend.pytree import Out, OutTree, Tree
 from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
@@ -43,6 +43,8 @@ from ..ir.nodes import (
     Var,
     While,
     blocks_of,
+    operands_of,
+    targets_of,
     walk,
 )
 from ..ir.precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
@@ -53,7 +55,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import with_blocks, written_by
-from .outside_values import NAMESPACE, Change, Outside, holds_argument
+from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
@@ -61,6 +63,10 @@ from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
 _INLINE_LIMIT = 64
+# Operators that bind no tighter than a sum.
+_LOOSER = (
+    " + ", " - ", " if ", " or ", " and ", "not ", " in ", " is ", "<", ">", "=", "|", "&", "^",
+)  # fmt: skip
 NAMED_FROM = 3  # reads of a value from outside, from which on it has a name
 SHORT_SWEEP = 3  # statements of the user's, up to which a tape's sweep has no comments inside
 _AUGMENTED = {
@@ -107,6 +113,8 @@ def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
     if outside is not None:
         writer.compose()
         often = {name for name, times in writer.times_read.items() if times >= NAMED_FROM}
+        often |= {name for name, times in writer.stores.items() if times}
+        often &= outside.reads.keys()
         writer = _Writer(main, outside, often)
     return writer
 
@@ -249,7 +257,7 @@ class _Writer(AsWritten):
             _, _, tree = change
             target, value = self.change_texts(change)
             if holds_argument(tree):
-                parallel.append((target, value))
+                parallel.append((target, wrap(value, TERNARY)))
             else:
                 self.line(_assignment(target, value))
         if parallel:  # one may be what another replaces
@@ -257,14 +265,17 @@ class _Writer(AsWritten):
             self.line(f"{', '.join(targets)} = {', '.join(values)}")
         self.changes = []
 
-    def change_texts(self, change: Change) -> tuple[str, str]:
+    def change_texts(self, change: Change) -> tuple[str, Text]:
         assert self.outside is not None
         path, step, tree = change
+        target = self.outside.target_text(path, step)
+        if isinstance(tree, Out):
+            return target, self.text(self.function.results[tree.index])
 
         def leaf(index: int) -> str:
             return wrap(self.text(self.function.results[index]), TERNARY)
 
-        return self.outside.target_text(path, step), self.outside.tree_text(tree, leaf)
+        return target, (self.outside.tree_text(tree, leaf), ATOM)
 
     # ---- blocks
 
@@ -280,6 +291,38 @@ class _Writer(AsWritten):
                     i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
             i = max(i, j)
+            if self.changes and block is self.function.body:
+                self.set_in_order(block[:i], block[i:])
+
+    def set_in_order(self, before: Block, after: Block) -> None:
+        """Writes what the program sets in objects where the value is complete, unless the place is
+        read later, or an error may end the call."""
+        if any(isinstance(s, Raise) for s in walk(after)):
+            return
+        known, later, read = _bound(before), _bound(after), _read(after)
+        for change in list(self.changes):
+            path, step, tree = change
+            found = [self.function.results[i] for i in leaves_in(tree)]
+            names = {x.name for x in found if isinstance(x, Var)}
+            if holds_argument(tree) or not names <= known or names & later or not names:
+                continue
+            assert self.outside is not None
+            places = self.outside.under(path, step)
+            if places & read:
+                continue
+            target, value = self.change_texts(change)
+            self.flush_reads(places)
+            last = self.items[-1] if self.items else None
+            own = isinstance(tree, Out) and not self.is_users(found[0])
+            if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
+                self.items.pop()
+                self.announce = [*last.above, *self.announce]
+                value = last.text.removeprefix(f"{value[0]} = "), ADD
+            self.line(_assignment(target, value))
+            self.changes.remove(change)
+            if own:
+                # What was a value of its own is read from its place.
+                self.paths[found[0].name] = target
 
     def rotation(self, stmts: list[Stmt]) -> int:
         """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
@@ -420,6 +463,16 @@ class _Writer(AsWritten):
             target = store_text(base, ("", ATOM), stmt.path, args, False, rank)[: -len(" = ")]
             self.line(f"{target} = {target} + {wrap(value, MUL)}")
             return
+        if (
+            not stmt.path
+            and rank
+            and not stmt.add
+            and stmt.value.type.dtype == stmt.array.type.dtype
+        ):
+            line = _assignment(stmt.array.name, value)
+            if not line.startswith(f"{stmt.array.name} ="):
+                self.line(line)
+                return
         if "reshape" not in kinds:
             self.line(store_text(base, value, stmt.path, args, stmt.add, rank))
             return
@@ -596,6 +649,16 @@ def _shift(text: Text, by: int) -> str:
     return f"{source} {'+' if by > 0 else '-'} 1"
 
 
+def _bound(block: Block) -> set[str]:
+    """The variables that are assigned or written in place."""
+    found = {v.name for s in walk(block) for v in targets_of(s)}
+    return found | {w for s in walk(block) if (w := written_by(s)) is not None}
+
+
+def _read(block: Block) -> set[str]:
+    return {x.name for s in walk(block) for x in operands_of(s) if isinstance(x, Var)}
+
+
 def _items(path: tuple[Any, ...]) -> set[str]:
     """The kinds of the items of the indices in a path."""
     return {item[0] for kind, *rest in path if kind == "index" for item in rest[0]}
@@ -607,12 +670,15 @@ def _without_brackets(text: str, tree: OutTree) -> str:
     return text[1:-1] if several else text
 
 
-def _assignment(target: str, value: str) -> str:
+def _assignment(target: str, value: Text) -> str:
     """`x.n += 1` for `x.n = x.n + 1`."""
-    rest = value.removeprefix(f"{target} + ")
-    if rest != value and not any(op in _outer(rest) for op in (" + ", " - ", " if ", "<", ">")):
-        return f"{target} += {rest}"
-    return f"{target} = {value}"
+    text, precedence = value
+    for sign in ("+", "-"):
+        rest = text.removeprefix(f"{target} {sign} ")
+        whole = not any(op in _outer(rest) for op in _LOOSER)
+        if precedence == ADD and rest != text and whole:
+            return f"{target} {sign}= {rest}"
+    return f"{target} = {text}"
 
 
 def _fstring(parts: tuple[Any, ...], writer: _Writer) -> str:

@@ -194,6 +194,18 @@ def holds_argument(tree: OutTree) -> bool:
     return any(True for _ in arguments_in(tree))
 
 
+def leaves_in(tree: OutTree) -> Iterator[int]:
+    """The positions of the kernel's results in a result."""
+    if isinstance(tree, Out):
+        yield tree.index
+    elif isinstance(tree, Either):
+        yield tree.condition.index
+        yield from (*leaves_in(tree.first), *leaves_in(tree.second))
+    elif isinstance(tree, Tree):
+        for child in tree.children:
+            yield from leaves_in(child)
+
+
 def _objects(tree: OutTree) -> Iterator[Any]:
     """The objects that a result holds as they are, and the classes whose instances are made."""
     if isinstance(tree, Fixed):

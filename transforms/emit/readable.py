@@ -10,6 +10,7 @@ from ..frontend.kernel_interface import Interface, Written
 from ..ir.nodes import Module
 from ..ir.record import replace
 from .given_names import with_given_names
+from .merge_names import merge_names
 from .numpy_writer import write_with_places
 from .outside_values import Outside
 from .user_text import UserText
@@ -23,5 +24,5 @@ def readable_source(module: Module, interface: Interface) -> Written:
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset(outside.roots.values())
     module = module.with_main(replace(main, notes={**main.notes, "reserved_names": reserved}))
-    text, places = write_with_places(bufferize(module), outside)
+    text, places = write_with_places(merge_names(bufferize(module)), outside)
     return Written(text, places, [(name, path) for path, name in outside.roots.items()])
