@@ -19,7 +19,7 @@ from ..objects.tensor import immutable
 from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
 from ..runtime.locks import kernel_locks
-from ..runtime.overlap import overlap, overlaps_itself
+from ..runtime.overlap import is_array, overlap, overlaps_itself
 from ..transforms.emit.outside_values import arguments_in
 from ..transforms.frontend.pytree import (
     Out,
@@ -132,7 +132,8 @@ class Specialization:
     def _converted(self, results: list[Any], given: dict[int, Any] | None) -> list[Any]:
         """The results as NumPy's scalars, and in the caller's buffers."""
         for i, convert in self.convert:
-            if results[i] is not None:
+            pending = hasattr(results[i], "_s2s_device")  # its value is not known yet
+            if results[i] is not None and not pending:
                 results[i] = convert(results[i])
         if given:
             for i, buffer in given.items():
@@ -237,7 +238,7 @@ class Specialization:
     def check_writes(self, params: tuple[Any, ...]) -> None:
         """Raise an error if a written array overlaps itself or another argument: kernels are
         compiled for disjoint memory."""
-        arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        arrays = [(i, p) for i, p in enumerate(params) if is_array(p)]
         for w in self.compiled.written:
             if overlaps_itself(params[w]):
                 a = path_text(self.compiled.params[w].path)
