@@ -214,6 +214,7 @@ class Frames(Part):
             identity,
             self.joins.runtime_depth,
             calls,
+            self.places.library_site(function, at, next(iter(env.values()), None)),
         )
         hint = self.session.b.hint
         stmt = self.places.enter(frame)
