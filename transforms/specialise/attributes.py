@@ -75,6 +75,8 @@ class Attributes(Part):
     def attribute(self, owner: Value, name: str, node: core.Node) -> Value:
         if isinstance(owner, TapeVal):
             return Bound(owner, name)
+        if name == "__class__" and not isinstance(owner, (Obj, Super)):
+            return self.evaluator.python_calls.call_type((owner,), {}, node)
         if isinstance(owner, Ref) and owner.cell in self.tape.variables and not owner.path:
             variable = self.tape.variables[owner.cell]
             if name in ("assign", "assign_add", "assign_sub", "numpy", "read_value"):

@@ -310,13 +310,13 @@ class Iterators(Part):
             if isinstance(stmt, For):
                 loops[stmt.index.name] = stmt
             elif isinstance(stmt, Assign):
-                if not may_fail and self._can_fail(stmt.op, loops):
+                if not may_fail and self.can_fail(stmt.op, loops):
                     return False
             elif not isinstance(stmt, (If, While)) and not (may_fail and isinstance(stmt, Raise)):
                 return False
         return True
 
-    def _can_fail(self, op: Op, loops: dict[str, For]) -> bool:
+    def can_fail(self, op: Op, loops: dict[str, For]) -> bool:
         """Whether an operation may raise; the elements that a loop runs over are there."""
         if op.name in ("index", "list_get") and len(op.args) == 2:
             loop = loops.get(getattr(op.args[1], "name", ""))

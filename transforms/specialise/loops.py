@@ -13,7 +13,7 @@ from ..ir.nodes import For, Operand, Scalar, Var, While
 from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
-from ..syntax.names import names_in
+from ..syntax.names import bound_names
 from .arrays import Arrays
 from .attributes import Attributes
 from .comparisons import Comparisons
@@ -393,8 +393,12 @@ class Loops(Part):
             return Stream(
                 constant(len(values)), lambda k: self.attributes._pick(values, k, None, node)
             )
+        place = getattr(node, "over", node)
+        if self.operators.special(iterable, "__getitem__") is not None:
+            text = f"iterating over {kind_text(iterable)} by its `__getitem__` is not supported"
+            self.places.refuse(place, text, "give its class an `__iter__`")
         raise self.places.refusal(
-            getattr(node, "over", node),
+            place,
             f"{kind_text(iterable)} is not iterable",
             "",
             S2STypeError,
@@ -621,7 +625,7 @@ class Loops(Part):
                 else:
                     ended = self.joins.if_(cond, lambda: level(depth + 1), lambda: False)
                 if kept and not any(read_later):
-                    for target in names_in(clause.target):
+                    for target in bound_names(clause.target):
                         self.state.env.pop(target, None)
                 return ended
 

@@ -22,6 +22,7 @@ from ..syntax.names import local_names
 from .arrays import Arrays
 from .attributes import Attributes
 from .calls import Calls
+from .caught_errors import CaughtErrors
 from .checkpoints import Checkpoints
 from .comparisons import Comparisons
 from .custom import CustomRules
@@ -142,6 +143,7 @@ class Specialiser:
         self.arrays = Arrays(*base, self.places)
         self.joins = Joins(*base, self.arrays)
         self.expressions = Expressions(*base, self.places, self.arrays, self.joins)
+        self.caught_errors = CaughtErrors(*base, self.places, self.expressions)
         self.outline = Outlines(*base, self.places, self.arrays, self.joins)
         self.objects = Objects(*base, self.places, self.arrays, self.outline)
         self.tape = Tapes(*base, self.places, self.arrays, self.expressions, self.objects)
@@ -325,6 +327,7 @@ class Specialiser:
             core.Import: self.imports.run_Import,
             core.ImportFrom: self.imports.run_ImportFrom,
             core.Delete: self.imports.run_Delete,
+            core.Guard: self.caught_errors.run_Guard,
             core.Pass: self.statements.run_Pass,
             core.Global: self.statements.run_Global,
             core.Refused: self.statements.run_Refused,
@@ -506,7 +509,14 @@ class Specialiser:
             except RecursionError as error:
                 raise self.places.refusal(node, *TOO_DEEP) from error
             frame.lifetimes = self.session.shared.lifetimes[key]
-            self.statements.run(self.session.shared.desugared[key])
+            try:
+                self.statements.run(self.session.shared.desugared[key])
+            except Exception as error:
+                found = self.caught_errors.explained(error, frame)
+                if found is error:
+                    raise
+                raise found from None
+            self.caught_errors.check(frame)
         if frame.result is None:
             raise Ended  # every path raises
         return frame.result

@@ -1,4 +1,4 @@
-"""Replace the syntax that means the same as other syntax: `match`, `nonlocal`, neutral `with`.
+"""Replace the syntax that means the same as other syntax: `match`, `nonlocal`, `with`, `try`.
 
 `jumps.py` runs later, on each function that is evaluated.
 """
@@ -10,6 +10,7 @@ from ...syntax.traverse import walk
 from .match import expand_match
 from .neutral_with import expand_neutral_with
 from .nonlocals import box_nonlocals
+from .try_blocks import expand_try
 
 
 def expand(func: c.Func) -> c.Func:
@@ -18,6 +19,8 @@ def expand(func: c.Func) -> c.Func:
         func = expand_neutral_with(func)
     if c.Match in kinds:
         func = expand_match(func)
+    if c.Try in kinds or c.With in kinds:  # `suppress` is a `try`
+        func = expand_try(func)
     if c.Nonlocal in kinds:
         func = box_nonlocals(func)
     return func
