@@ -247,6 +247,8 @@ def test_refused_syntax_binds_the_names_that_python_would(text: str, message: st
     space: dict[str, Any] = {}
     exec(f"def f():\n{inner}", space)
     expected = {*space["f"].__code__.co_varnames, *space["f"].__code__.co_cellvars} - {"x"}
+    if " for a in b" in text:  # whose names Python 3.12 counts among the function's
+        expected -= {"a"}
     if text.startswith("@"):  # a definition before, which binds names of its own
         expected -= {*"ace"}
     assert binds == expected

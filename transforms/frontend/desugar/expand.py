@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...syntax import core as c
 from ...syntax.traverse import walk
+from .effect_statements import expand_effects
 from .match import expand_match
 from .neutral_with import expand_neutral_with
 from .nonlocals import box_nonlocals
@@ -14,7 +15,10 @@ from .try_blocks import expand_try
 
 
 def expand(func: c.Func) -> c.Func:
-    kinds = {type(node) for node in walk(func)}
+    nodes = list(walk(func))
+    kinds = {type(node) for node in nodes}
+    if any(isinstance(n, c.Eval) and isinstance(n.value, (c.Bool, c.Choose)) for n in nodes):
+        func = expand_effects(func)
     if c.With in kinds:
         func = expand_neutral_with(func)
     if c.Match in kinds:
