@@ -15,7 +15,7 @@ SIX = np.arange(6.0)
 I8, U8, U16, F32 = np.int8(100), np.uint8(200), np.uint16(300), np.float32(1.5)
 
 # Lists that loops make anew, arguments of methods and iterators.
-PROGRAMS = {
+FUNCTIONS_OF_X = {
     "a_list_that_grows_and_is_made_anew": """
 def f(x):
     stack = [x[0]]
@@ -279,7 +279,7 @@ def test_arrays_of_rank_0_of_two_branches() -> None:
         s2s.function(f, backend="loops")(2.0)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs(name: str) -> None:
-    found = judge_source(PROGRAMS[name], (X,))
+@pytest.mark.parametrize("name", FUNCTIONS_OF_X)
+def test_functions_of_x(name: str) -> None:
+    found = judge_source(FUNCTIONS_OF_X[name], (X,))
     assert found.kind == "right", found.text
