@@ -8,17 +8,17 @@ the guard is about, neither in compiled code nor in Python.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..ir.errors import UnsupportedError
-from ..ir.nodes import Assign, Call, Custom, Draw, For, Origin, Print, Raise, Span, walk
+from ..ir.nodes import Assign, Call, Custom, Draw, For, Op, Origin, Print, Raise, Span, walk
 from ..ir.op_registry import RULES
 from ..ir.record import field, record
 from ..syntax import core
-from .expressions import Expressions
+from .dispatch import runs
 from .places import Frame, Places
 from .session import Part
 from .values import Obj, TupleVal, Value
@@ -28,6 +28,8 @@ _ADVICE = "test the condition with `if`"
 _SILENT = "printing with other print options is not supported", "print after the block"
 _LINALG = (np.linalg.LinAlgError, ValueError)
 
+_CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
+_COUNTS = (("shape", 0), ("list_len", 0))
 # What operations fail with in compiled code, by name or kind; others do not fail.
 _FAILURES: dict[str, _Classes] = {
     "index": (IndexError,),
@@ -74,9 +76,9 @@ class CaughtErrors(Part):
     """What the program would catch."""
 
     places: Places
-    expressions: Expressions
     caught: list[Caught] = field(default_factory=list, init=False)
 
+    @runs(core.Guard)
     def run_Guard(self, node: core.Guard) -> None:
         types = tuple(cls for t in node.types for cls in self._classes(t))
         frame = self.places.frame
@@ -85,7 +87,7 @@ class CaughtErrors(Part):
 
     def _classes(self, node: core.Expr) -> _Classes:
         try:
-            found: list[Any] = list(_members(self.expressions.eval(node)))
+            found: list[Any] = list(_members(self.evaluator.eval(node)))
         except Exception as error:  # which Python raises only where there is something to catch
             if getattr(error, "said", None) is None:
                 raise
@@ -106,7 +108,7 @@ class CaughtErrors(Part):
                 if caught.silent and isinstance(stmt, Print):
                     raise self._refusal(stmt.origin, caught, *_SILENT)
                 if isinstance(stmt, Assign) and stmt.op.name in ("index", "list_get"):
-                    if not self.evaluator.iterators.can_fail(stmt.op, loops):
+                    if not can_fail(stmt.op, loops, self.b.definitions):
                         continue
                 error = next(_matching(compiled_errors(stmt), caught), None)
                 if error is not None:
@@ -178,6 +180,17 @@ def _matching(errors: _Classes, caught: Caught) -> Iterator[type[BaseException]]
     for error in errors:
         if types and (error is Exception or any(issubclass(error, t) for t in types)):
             yield error  # `Exception` stands for any
+
+
+def can_fail(op: Op, loops: dict[str, For], definitions: Mapping[str, Op]) -> bool:
+    """Whether an operation may raise; the elements that a loop runs over are there."""
+    if op.name in ("index", "list_get") and len(op.args) == 2:
+        loop = loops.get(getattr(op.args[1], "name", ""))
+        stop = loop and definitions.get(getattr(loop.stop, "name", ""))
+        counted = stop is not None and (stop.name, stop.attrs.get("axis", 0)) in _COUNTS
+        if loop and stop and counted and stop.args[0] == op.args[0]:
+            return False
+    return op.name in _CAN_FAIL or "linalg" in RULES[op.name].kind
 
 
 def compiled_errors(stmt: Any) -> _Classes:
