@@ -77,6 +77,9 @@ class Request:
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
     parallel: bool | None = False  # None: where it is profitable
+    # calls of functions: inlined while specialising ("inline"), kept where they can be ("keep"),
+    # or kept until the last differentiation and inlined then ("keep+inline")
+    calls: str = "inline"
     # the function's name refers to its gradient, as under a decorator
     decorated: bool = False
 
@@ -235,6 +238,7 @@ def _specialise(request: Request) -> Specialised:
                 request.values,
                 frozenset(static),
                 request.lifted_ints,
+                request.calls != "inline",
             )
         except NeedStaticArgument as need:
             if need.path in static:

@@ -36,6 +36,7 @@ from .indexing import Indexing, plain_items
 from .instances import Instances
 from .iterators import Iterators
 from .joins import Joins
+from .kept_calls import call_kept, must_not_recur
 from .numpy_calls import NumpyCalls, path_of
 from .objects import Objects
 from .operators import Operators
@@ -521,9 +522,15 @@ class Calls(Part):
             if function is self.shared.main
             else self.shared.paths.setdefault(function, callee.path)
         )
+        must_not_recur(self.outline, function)
         if self.outline.stays_call(function):
             known = Callee(function, function, source, function, path, None)
             return self.outline.call_outlined(known, env, node)
+        if self.shared.keep:
+            known = Callee(function, function, source, function, path, None)
+            kept = call_kept(self.outline, known, env, node)
+            if kept is not None:
+                return kept
         return self.evaluator.run_function(source, function, path, env, None, function, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
@@ -570,9 +577,15 @@ class Calls(Part):
         source = dataclasses.replace(frame.source, node=closure.node, checked=closure.node)
         place = source.span(closure.node)
         env = self._bind_closure(closure, args, kwargs, node)
+        must_not_recur(self.outline, place)
         if self.outline.stays_call(place):
             callee = Callee(closure, place, source, frame.function, frame.path, frame)
             return self.outline.call_outlined(callee, env, node)
+        if self.shared.keep:
+            callee = Callee(closure, place, source, frame.function, frame.path, frame)
+            kept = call_kept(self.outline, callee, env, node)
+            if kept is not None:
+                return kept
         return self.evaluator.run_function(
             source, frame.function, frame.path, env, frame, place, node
         )

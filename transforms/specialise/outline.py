@@ -4,6 +4,11 @@ A function whose recursion ends at run time is specialised once per *signature*:
 of its arguments, with the types of their numbers and arrays and the identity of everything
 static.  Nothing is known of sizes there, so nothing is guarded.
 
+With `Shared.keep` calls of other functions stay calls, too (`kept_calls.py`).  Such a function
+knows the sizes of its first call.  What it reads off them are its *needs*, guards in terms of its
+parameters.  They are guards of every caller; a call for which they do not hold gets another
+variant.
+
 What such a function returns is found by iteration.  At first a call of a function that is
 still being specialised counts as a path that does not come out, so that its base case tells
 what it returns; then it is specialised again under that assumption, until nothing changes.
@@ -15,17 +20,24 @@ way and passes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from ..bufferize.coalesce import HELPERS, RESERVED
 from ..frontend.kernel_interface import Param
 from ..frontend.pytree import Path
-from ..ir.builder import OPEN, NameSupply, resolve_dims
+from ..ir.builder import NameSupply, resolve_dims
+from ..ir.call_sizes import (
+    in_terms,
+    needs_hold,
+    positions,
+    rely_on_needs,
+    resized,
+    sizes_at,
+)
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
-    Array,
     Call,
     Draw,
     Function,
@@ -35,7 +47,6 @@ from ..ir.nodes import (
     Raise,
     Record,
     Scalar,
-    Type,
     Var,
     calls_in,
     substitute,
@@ -57,6 +68,7 @@ from .shared import (
     Outlined,
     _packed,
     last_return,
+    owner_of,
 )
 from .values import Cell, Ended, Num, Rec, Ref, Value
 
@@ -89,7 +101,20 @@ class Outlines(Part):
             raise NeedOutline(identity)
         return False
 
+    def pattern_of(
+        self, callee: Callee, env: dict[str, Value], node: Any
+    ) -> tuple[Pattern, list[Any]]:
+        """The structure of the arguments of a call, and the numbers and arrays in them."""
+        packer = self._arguments(callee, frozenset(), node)
+        return packer.pack(tuple(env.values())), packer.leaves
+
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+        return self.call_with_outline(callee, env, node)[0]
+
+    def call_with_outline(
+        self, callee: Callee, env: dict[str, Value], node: Any
+    ) -> tuple[Value, Outlined]:
+        """The result of a call that stays one, and the specialised function."""
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
         while True:
@@ -99,8 +124,9 @@ class Outlines(Part):
             static = frozenset(self.shared.static.get(general, ()))
             packer = self._arguments(callee, static, node)
             pattern = packer.pack(arguments)
+            given = {leaf.index: packer.leaves[leaf.index] for leaf in leaves_of(pattern)}
             try:
-                outlined = self._outlined(callee, pattern, tuple(env), node)
+                outlined = self._outlined(callee, pattern, tuple(env), node, given)
                 break
             except NeedStaticArgument as need:
                 kind, index = need.path[0]
@@ -111,15 +137,29 @@ class Outlines(Part):
         self.evaluator.effects.refuse_changed(outlined.looked_up, callee.name, node)
         self.evaluator.objects.looked_up |= outlined.looked_up
         outcome = outlined.outcome
-        values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
-        values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
+        values = self._arguments_of(outlined, given)
         operands = tuple(self.arrays.sym(v).operand for v in values)
+        rely_on_needs(outcome.needs, operands, self.b.facts)
         if outcome.result is None:
             outlined.requested = True
             if outlined not in self.shared.running:  # it always fails
                 self.b.block.append(Call([], outlined.name, operands, origin=self.b.origin))
             raise Ended
-        return self._results(outlined, values, operands)
+        return self._results(outlined, values, operands), outlined
+
+    def _arguments_of(self, outlined: Outlined, given: dict[int, Any]) -> list[Value]:
+        """The values that a call passes: the leaves of its arguments, and what is reached."""
+        values = [given[leaf.index] for leaf in leaves_of(outlined.args)]
+        reached = outlined.outcome.reached
+        return values + [v for r in reached for v in r.reach(self.evaluator)]
+
+    def _fits(self, outlined: Outlined, given: dict[int, Any]) -> bool:
+        """Whether a variant can be called with such arguments."""
+        if not outlined.outcome.needs:
+            return True
+        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand
+                    for v in self._arguments_of(outlined, given)]  # fmt: skip
+        return needs_hold(outlined.outcome.needs, operands, self.b.facts)
 
     def _arguments(self, callee: Callee, static: frozenset[int], node: Any) -> Packer:
         def known(index: int, number: Num) -> bool:
@@ -141,11 +181,11 @@ class Outlines(Part):
         """Emits the call and gives its results their structure."""
         outcome = outlined.outcome
         assert outcome.result is not None
-        sizes = _sizes(operands)
+        sizes = sizes_at(operands)
         targets: dict[int, Var] = {}
         for leaf in leaves_of(outcome.result):
             name = self.b.names.fresh(self.b.hint)
-            type_ = _resized(leaf.type, lambda dim: _in_terms(dim, sizes))
+            type_ = resized(leaf.type, lambda dim: in_terms(dim, sizes), ints=True)
             targets[leaf.index] = Var(name, resolve_dims(type_, name))
         call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
         self.b.block.append(call)
@@ -171,11 +211,16 @@ class Outlines(Part):
     # ---- specialising the callee
 
     def _outlined(
-        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any
+        self,
+        callee: Callee,
+        pattern: Pattern,
+        names: tuple[str, ...],
+        node: Any,
+        given: dict[int, Any],
     ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
-        found = shared.find(key)
+        found = shared.find(key, lambda outlined: self._fits(outlined, given))
         if found is not None:
             return found
         if len(shared.running) >= NESTED:
@@ -194,10 +239,11 @@ class Outlines(Part):
                 # What was made in the round before assumed too little of this function.
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
-                outlined.function, outcome = self._round(callee, outlined, names)
-                if outcome == outlined.outcome:
-                    break
+                outlined.function, outcome = self._round(callee, outlined, names, given)
+                settled = outcome == outlined.outcome
                 outlined.outcome = outcome
+                if settled or callee.identity not in shared.recursive:
+                    break
             else:
                 self.places.refuse(
                     node,
@@ -220,15 +266,25 @@ class Outlines(Part):
         return outlined
 
     def _round(
-        self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
+        self,
+        callee: Callee,
+        outlined: Outlined,
+        names: tuple[str, ...],
+        given: dict[int, Any],
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
         inner = self.evaluator.nested(callee)
         variables: list[Var] = []
+        # A recursive call would ask for a variant of its own, and that for another.
+        asks = callee.identity not in self.shared.recursive and self.b.facts.sizes is not None
+        facts = inner.session.b.facts
+        facts.sizes = {} if asks else None
 
         def leaf(leaf: Leaf, name: str) -> Value:
             var, value = inner.outline.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
+            if asks:
+                self._tell_sizes(var, given[leaf.index], inner.outline)
             return value
 
         values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
@@ -257,22 +313,40 @@ class Outlines(Part):
         variables += [v for r in reached for v in inner.objects.reached[r]]
         shared: frozenset[tuple[int, int]] = frozenset()
         if result is not None:
-            positions = {v.name: i for i, v in enumerate(variables)}
-            terms = _positions(variables)
+            terms = positions(variables)
             types = {
-                leaf.index: _resized(
-                    operand.type, lambda dim: _in_terms(inner.session.b.facts.canonical(dim), terms)
+                leaf.index: resized(
+                    operand.type, lambda dim: in_terms(facts.canonical(dim), terms), ints=asks
                 )
                 for leaf, operand in zip(leaves_of(result), operands)
             }
             result = retyped(result, lambda index: types[index])
-            shared = inner.outline.sharing(leaves_of(result), packer, positions)
+            places = {v.name: i for i, v in enumerate(variables)}
+            shared = inner.outline.sharing(leaves_of(result), packer, places)
         outlined.looked_up = inner.objects.looked_up
-        notes = {"callee": True, "facts": inner.session.b.facts}
+        terms = positions(variables)
+        needs = [
+            replace(g, left=g.left.substitute(terms), right=g.right.substitute(terms))
+            for g in facts.guards
+        ]
+        # No later pass may rely on more: callers would not know of it.
+        facts.sizes = None
+        notes: dict[str, Any] = {"callee": True, "facts": facts}
+        if needs:
+            notes["needs"] = tuple(dict.fromkeys(needs))
         function = Function(
             outlined.name, variables, inner.session.b.block, operands, [], callee.source, notes
         )
-        return function, Outcome(result, reached, shared)
+        return function, Outcome(result, reached, shared, notes.get("needs", ()))
+
+    def _tell_sizes(self, var: Var, value: Any, inner: Outlines) -> None:
+        """The sizes of an argument, where they are known here, are known to the callee."""
+        assert inner.b.facts.sizes is not None
+        type_ = self.joins.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        for axis, dim in enumerate(getattr(type_, "shape", ())):
+            size = self.b.facts.size_of(dim)
+            if size is not None:
+                inner.b.facts.sizes[f"{var.name}.{axis}"] = size
 
     def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
         """A new parameter of this function, and its value."""
@@ -304,7 +378,7 @@ class Outlines(Part):
         )
 
     def sharing(
-        self, leaves: Iterable[Leaf], packer: Packer, positions: dict[str, int]
+        self, leaves: Iterable[Leaf], packer: Packer, places: dict[str, int]
     ) -> frozenset[tuple[int, int]]:
         """Which results may share memory with parameters or with one another."""
         near: dict[int, set[Cell]] = {}
@@ -315,7 +389,7 @@ class Outlines(Part):
         found: set[tuple[int, int]] = set()
         for i, cells in near.items():
             params = [c.param.name for c in cells if c.param is not None]
-            found |= {(i, -1 - positions[name]) for name in params}
+            found |= {(i, -1 - places[name]) for name in params}
             found |= {(i, j) for j, others in near.items() if i < j and cells & others}
         return frozenset(found)
 
@@ -334,12 +408,15 @@ class Outlines(Part):
         """A name of a frame of the caller, or of its callers: passed in."""
         key: Any = ("captured", holder, name)
         if key not in self.evaluator.objects.lifted:
-            pattern, _ = _packed(holder, name)
+            pattern, packer = _packed(holder, name)
             variables = self.evaluator.objects.reached[Captured(holder, name, pattern)] = []
 
             def leaf(leaf: Leaf, name: str) -> Value:
                 var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
+                if self.b.facts.sizes is not None:
+                    given = packer.leaves[leaf.index]
+                    owner_of(holder).outline._tell_sizes(var, given, self)
                 return value
 
             self.evaluator.objects.lifted[key] = unpack(
@@ -379,41 +456,3 @@ def _loud(functions: list[Function]) -> set[str]:
         if more == loud:
             return loud
         loud = more
-
-
-# ---------------------------------------------------------------- sizes, by position
-
-# A function's sizes are told to its callers in terms of its parameters: `#0.1` is the second
-# size of the first one, `#2` the value of the third.
-
-
-def _positions(params: list[Var]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, p in enumerate(params):
-        if isinstance(p.type, Scalar):
-            terms[p.name] = Dim.of(f"#{i}")
-        else:
-            terms |= {f"{p.name}.{k}": Dim.of(f"#{i}.{k}") for k in range(p.type.ndim)}
-    return terms
-
-
-def _sizes(operands: tuple[Operand, ...]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, x in enumerate(operands):
-        if isinstance(x.type, Scalar):
-            if x.type.value is not None:
-                terms[f"#{i}"] = x.type.value
-        elif isinstance(x.type, (Array, Record)):
-            terms |= {f"#{i}.{k}": dim for k, dim in enumerate(x.type.shape)}
-    return terms
-
-
-def _in_terms(dim: Dim, terms: dict[str, Dim]) -> Dim:
-    return dim.substitute(terms) if dim.symbols <= terms.keys() else OPEN
-
-
-def _resized(type_: Type, size: Callable[[Dim], Dim]) -> Type:
-    if isinstance(type_, Scalar):
-        return Scalar(type_.dtype, type_.weak)
-    assert isinstance(type_, Array), type_
-    return Array(type_.dtype, tuple(size(d) for d in type_.shape))

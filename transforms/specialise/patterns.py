@@ -35,6 +35,7 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RngVal,
     SliceVal,
     TupleVal,
     Undefined,
@@ -159,6 +160,8 @@ class Packer:
             return self.refuse("a name that means different things on different paths")
         if isinstance(value, Obj):
             return Still(("object", *identify(value.value)), value)
+        if isinstance(value, RngVal):
+            return self.refuse("a random generator")
         if self.result and isinstance(value, Closure) and value.frame.owner is self.owner:
             return self.refuse("a nested function")
         return Still(value if isinstance(value, Closure) else identify(value), value)

@@ -1,0 +1,117 @@
+"""Which calls stay calls although nothing forces them to: helpers, methods and closures.
+
+`Shared.keep` asks for it.  A callee is specialised apart from its caller, tentatively: where that
+fails, or where its outcome is not certain to mean what the inlined function means, all parts are
+rolled back and the function is inlined.  `Shared.decisions` has the reasons.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import S2SError
+from ..ir.nodes import Draw, walk
+from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Outlined
+from .values import Ended, Num, Value
+
+if TYPE_CHECKING:
+    from .outline import Outlines
+
+# Variants of one function; a further call is inlined.
+VARIANTS = 8
+
+
+class _Inlined(Exception):
+    """A callee cannot stay a call, for a reason."""
+
+
+def keeps(outlines: Outlines, callee: Callee) -> str | None:
+    """Why a callee is inlined without an attempt to keep it; None if it may stay a call."""
+    node = callee.source.node
+    if node.is_lambda:
+        return "a lambda"
+    module = (getattr(callee.function, "__module__", None) or "").partition(".")[0]
+    if module in (__name__.partition(".")[0], "s2s"):
+        return "part of s2s"
+    if callee.identity in outlines.shared.recursive_inline:
+        return "a recursion that is unrolled"
+    made = (key for key, _ in outlines.shared.made if key[0] == callee.key)
+    if sum(1 for _ in made) >= VARIANTS:
+        return f"more than {VARIANTS} variants"
+    return None
+
+
+def must_not_recur(outlines: Outlines, identity: Any) -> None:
+    """Raises where a function calls itself that has been kept as a call: of a recursion only what
+    happens at run time stays calls, and that is found out by inlining."""
+    shared = outlines.shared
+    if shared.keep and identity not in shared.recursive_inline | shared.recursive:
+        if any(f.identity == identity for f in outlines.places.frames()):
+            raise NeedInline(identity)
+
+
+def call_kept(outlines: Outlines, callee: Callee, env: dict[str, Value], node: Any) -> Value | None:
+    """The result of a call that stays one; None if the function is to be inlined."""
+    shared = outlines.shared
+    why, key = keeps(outlines, callee), None
+    if why is None:
+        session = outlines.session
+        mark = session.checkpoint()
+        try:
+            pattern, leaves = outlines.pattern_of(callee, env, node)
+            key = (callee.key, pattern)
+            if key in shared.unkept:
+                raise _Inlined(shared.unkept[key])
+            for leaf in leaves:
+                _check_number(leaf, "it is given")
+            value = _attempt(outlines, callee, env, node)
+            shared.decisions.append((callee.name, None))
+            return value
+        except Ended:
+            shared.decisions.append((callee.name, None))
+            raise
+        except (NeedOutline, NeedInline):
+            raise
+        except NeedStaticArgument as need:
+            if need.path[0][0] not in ("leaf", "captured"):
+                raise
+            why = "an argument must be known while compiling"
+        except S2SError as error:
+            why = error.message
+        except _Inlined as reason:
+            why = str(reason)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            # What Python would raise; inlined, it is raised with the lines of all callers.
+            why = f"{type(error).__name__}: {error}"
+        session.rollback(mark)
+        if key is not None:
+            shared.unkept[key] = why
+    shared.decisions.append((callee.name, why))
+    return None
+
+
+def _attempt(outlines: Outlines, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+    before = {id(outlined) for _, outlined in outlines.shared.made}
+    value, outlined = outlines.call_with_outline(callee, dict(env), node)
+    if id(outlined) not in before:
+        _check(outlines, outlined)
+    return value
+
+
+def _check_number(value: Any, what: str) -> None:
+    if isinstance(value, Num) and value.arrays:
+        raise _Inlined(f"{what} an array of rank 0 that is updated in place")
+    if getattr(getattr(value, "type", None), "mixed", False):
+        raise _Inlined(f"{what} a number that is Python's on some paths only")
+
+
+def _check(outlines: Outlines, outlined: Outlined) -> None:
+    """Raises unless a call of the function means what its body means in place of the call."""
+    function, outcome = outlined.function, outlined.outcome
+    assert function is not None
+    if outcome.shared:
+        raise _Inlined("it returns an array that may share memory with another")
+    if any(isinstance(s, Draw) for s in walk(function.body)):
+        raise _Inlined("it draws random numbers")
+    if any(getattr(x.type, "mixed", False) for x in function.results):
+        raise _Inlined("it returns a number that is Python's on some paths only")
