@@ -173,7 +173,8 @@ class Outlines(Part):
             text = f"{why} cannot be passed to {callee.name}, whose recursion ends at run time"
             return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
-        return Packer(self.evaluator, known, refuse)
+        strict = callee.identity not in self.shared.recursive
+        return Packer(self.evaluator, known, refuse, strict=strict)
 
     def _results(
         self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
@@ -292,8 +293,9 @@ class Outlines(Part):
         node = callee.source.node
         result: Pattern | None = None
         packer = Packer(
-            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True
-        )
+            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True,
+            strict=callee.identity not in self.shared.recursive,
+        )  # fmt: skip
         operands: list[Operand] = []
         try:
             value = inner.loops.usable(inner._body(inner.places.frame), node)

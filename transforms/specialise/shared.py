@@ -187,7 +187,9 @@ class Shared:
         and sets was printed and set then."""
         return hasattr(self.main, "_s2s_replayed")
 
-    def find(self, key: Any, fits: Callable[[Outlined], bool]) -> Outlined | None:
+    def find(
+        self, key: Any, fits: Callable[[Outlined], bool] = lambda outlined: True
+    ) -> Outlined | None:
         for other, outlined in self.made:
             if other == key and all(r.fits() for r in outlined.outcome.reached):
                 if fits(outlined):
