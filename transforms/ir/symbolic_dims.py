@@ -349,6 +349,11 @@ class Facts:
         guards, equals, bounds = snapshot
         self.guards, self.equals, self.bounds = list(guards), dict(equals), dict(bounds)
 
+    def copy(self) -> Facts:
+        """The same facts, to which others can be added."""
+        ints, sizes = dict(self.ints), None if self.sizes is None else dict(self.sizes)
+        return Facts(sizes, [*self.guards], dict(self.equals), ints, dict(self.bounds))
+
     def canonical(self, dim: Dim) -> Dim:
         return dim.substitute(self.equals)
 

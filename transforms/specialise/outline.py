@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
 from ..frontend.kernel_interface import Param
 from ..frontend.pytree import Path
@@ -188,7 +189,10 @@ class Outlines(Part):
             name = self.b.names.fresh(self.b.hint)
             type_ = resized(leaf.type, lambda dim: in_terms(dim, sizes), ints=True)
             targets[leaf.index] = Var(name, resolve_dims(type_, name))
-        call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
+        call = Call(
+            list(targets.values()), outlined.name, operands, origin=self.b.origin,
+            depends=outlined.depends,
+        )  # fmt: skip
         self.b.block.append(call)
         made: dict[int, Value] = {}
 
@@ -243,6 +247,9 @@ class Outlines(Part):
                 outlined.function, outcome = self._round(callee, outlined, names, given)
                 settled = outcome == outlined.outcome
                 outlined.outcome = outcome
+                if callee.identity not in shared.recursive:
+                    outlined.depends = dependences(outlined.function)
+                    outlined.function.notes["stays_call"] = True
                 if settled or callee.identity not in shared.recursive:
                     break
             else:

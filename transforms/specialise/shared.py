@@ -138,6 +138,7 @@ class Outlined:
     args: Pattern
     outcome: Outcome = Outcome()
     function: Function | None = None
+    depends: tuple[frozenset[int], ...] | None = None  # as in `Call`
     requested: bool = False  # called while its result was unknown
     # what it and its callees read of objects and containers (`Objects.looked_up`)
     looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict)
