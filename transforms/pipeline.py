@@ -54,6 +54,7 @@ from .lower.lower import lower
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
+from .simplify.inline_calls import inline_calls
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
@@ -263,6 +264,9 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
+    if request.calls == "keep+inline":
+        module = inline_calls(module, facts)
+        yield "inline", module
     module.main.notes["user_params"] = list(request.args)
     # of the kernel's parameters: the user's own, not parts of one or reached through an object
     own = [p.name for p in spec.params if p.path == (("arg", p.name),)]

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..ir.call_sizes import in_terms, positions, resized, sizes_at
 from ..ir.builder import NameSupply, resolve_dims
+from ..ir.call_sizes import in_terms, positions, resized, sizes_at
 from ..ir.nodes import (
     Array,
     Assign,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..frontend.derivative_spec import Derived
 from ..ir.errors import S2SError
 from ..ir.nodes import Draw, walk
 from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Outlined
@@ -27,7 +28,9 @@ class _Inlined(Exception):
 
 def keeps(outlines: Outlines, callee: Callee) -> str | None:
     """Why a callee is inlined without an attempt to keep it; None if it may stay a call."""
-    node = callee.source.node
+    node, places = callee.source.node, outlines.places
+    if len(places.stack) == 1 and isinstance(places.frame.identity, Derived):
+        return "the function that a derivative is taken of"
     if node.is_lambda:
         return "a lambda"
     module = (getattr(callee.function, "__module__", None) or "").partition(".")[0]

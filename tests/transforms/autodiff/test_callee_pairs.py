@@ -193,9 +193,7 @@ ORDERS: dict[str, Callable[[], Any]] = {
     "jacobian": lambda: s2s.jacobian(lambda x: middle(x, 2), backend="loops"),
     "vmap of grad": lambda: lambda x: s2s.vmap(s2s.grad(nested))(np.stack([x, x * 0.5, x + 0.1])),
     "jvp of grad": lambda: lambda x: s2s.jvp(s2s.grad(nested), backend="loops")(x, V),
-    "grad of grad": lambda: s2s.grad(
-        lambda x: np.sum(s2s.grad(nested)(x) * V), backend="loops"
-    ),
+    "grad of grad": lambda: s2s.grad(lambda x: np.sum(s2s.grad(nested)(x) * V), backend="loops"),
     "third order": lambda: s2s.grad(
         lambda x: np.sum(s2s.grad(lambda u: np.sum(s2s.grad(nested)(u) * V))(x) * V),
         backend="loops",
