@@ -14,6 +14,7 @@ from .autodiff import log_domain
 from .autodiff.custom_derivative import erase_custom_derivatives
 from .autodiff.reverse import reverse
 from .bufferize.bufferize import bufferize
+from .checkpoint.canonicalize_slots import canonicalize_slots
 from .checkpoint.plan_tape import plan_tape
 from .frontend.check_subset import checked
 from .frontend.desugar.jumps import show_desugared
@@ -265,7 +266,7 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
     if request.calls == "keep+inline":
-        module = inline_calls(module, facts)
+        module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
         yield "inline", module
     module.main.notes["user_params"] = list(request.args)
     # of the kernel's parameters: the user's own, not parts of one or reached through an object

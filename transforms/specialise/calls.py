@@ -276,7 +276,7 @@ class Calls(Part):
         owner, function = method.__self__, method.__func__
         if not path:
             return Obj(owner), Obj(function)
-        holder, (step, name) = self.objects.lifted.get(path[:-1]), path[-1]
+        holder, (step, name) = self.objects.known(path[:-1]), path[-1]
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
             return self.objects.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autodiff.callee_vjps import CalleeVjps
+from ..autodiff.reverse import callee_pair
 from ..frontend.derivative_spec import Derived
-from ..ir.errors import S2SError
-from ..ir.nodes import Draw, walk
+from ..ir.errors import S2SError, UnsupportedError
+from ..ir.nodes import Draw, Function, Module, blocks_of, is_float, walk
 from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Outlined
 from .values import Ended, Num, Value
 
 if TYPE_CHECKING:
     from .outline import Outlines
 
+_COMPILER = __name__.removesuffix("specialise.kept_calls")
 # Variants of one function; a further call is inlined.
 VARIANTS = 8
 
@@ -33,9 +36,8 @@ def keeps(outlines: Outlines, callee: Callee) -> str | None:
         return "the function that a derivative is taken of"
     if node.is_lambda:
         return "a lambda"
-    module = (getattr(callee.function, "__module__", None) or "").partition(".")[0]
-    if module in (__name__.partition(".")[0], "s2s"):
-        return "part of s2s"
+    if (getattr(callee.function, "__module__", None) or "").startswith(_COMPILER):
+        return "a part of the compiler"
     if callee.identity in outlines.shared.recursive_inline:
         return "a recursion that is unrolled"
     made = (key for key, _ in outlines.shared.made if key[0] == callee.key)
@@ -118,3 +120,20 @@ def _check(outlines: Outlines, outlined: Outlined) -> None:
         raise _Inlined("it draws random numbers")
     if any(getattr(x.type, "mixed", False) for x in function.results):
         raise _Inlined("it returns a number that is Python's on some paths only")
+    if any(blocks_of(s) for s in function.body) and not _splits(outlines, function):
+        raise _Inlined("its sweep needs values from inside a branch or loop")
+
+
+def _splits(outlines: Outlines, function: Function) -> bool:
+    """Whether the adjoint of the function's calls is a pair of functions; otherwise its sweep would
+    compute the function again."""
+    wanted = tuple(i for i, p in enumerate(function.params) if is_float(p.type))
+    seeded = tuple(i for i, r in enumerate(function.results) if is_float(r.type))
+    if not wanted or not seeded:
+        return True
+    callees = outlines.evaluator.derived.callees(function.body)
+    products = CalleeVjps(Module({**callees, function.name: function}, function.name))
+    try:
+        return callee_pair(products, function.name, wanted, seeded) is not None
+    except UnsupportedError:  # what has no derivative is refused where one is asked for
+        return True
