@@ -78,6 +78,8 @@ UNROLLED = 30
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
 ROUNDS = 12
+# So many variants of a function may differ in constants that they are called with.
+BAKED_VARIANTS = 4
 
 
 @record(eq=False)
@@ -106,8 +108,16 @@ class Outlines(Part):
         self, callee: Callee, env: dict[str, Value], node: Any
     ) -> tuple[Pattern, list[Any]]:
         """The structure of the arguments of a call, and the numbers and arrays in them."""
-        packer = self._arguments(callee, frozenset(), node)
+        packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
         return packer.pack(tuple(env.values())), packer.leaves
+
+    def _bakes_constants(self, callee: Callee) -> bool:
+        """Whether integers that are known while compiling are part of the signature.  They decide
+        structure and sizes; but the index of a loop that is unrolled is another in each call."""
+        if callee.identity in self.shared.recursive:
+            return False
+        made = (outlined for key, outlined in self.shared.made if key[0] == callee.key)
+        return sum(1 for _ in made) < BAKED_VARIANTS
 
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
         return self.call_with_outline(callee, env, node)[0]
@@ -118,12 +128,13 @@ class Outlines(Part):
         """The result of a call that stays one, and the specialised function."""
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
+        bake = self._bakes_constants(callee)
         while True:
             rounds.count()
-            packer = self._arguments(callee, frozenset(), node)
+            packer = self._arguments(callee, frozenset(), node, bake)
             general = (callee.key, packer.pack(arguments))
             static = frozenset(self.shared.static.get(general, ()))
-            packer = self._arguments(callee, static, node)
+            packer = self._arguments(callee, static, node, bake)
             pattern = packer.pack(arguments)
             given = {leaf.index: packer.leaves[leaf.index] for leaf in leaves_of(pattern)}
             try:
@@ -162,8 +173,10 @@ class Outlines(Part):
                     for v in self._arguments_of(outlined, given)]  # fmt: skip
         return needs_hold(outlined.outcome.needs, operands, self.b.facts)
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: Any) -> Packer:
+    def _arguments(self, callee: Callee, static: frozenset[int], node: Any, bake: bool) -> Packer:
         def known(index: int, number: Num) -> bool:
+            if bake and number.known is not None and isinstance(number.known[0], int):
+                return True
             if index not in static:
                 return False
             if number.known is None:
