@@ -87,7 +87,7 @@ def test_the_saved_values_of_a_call_in_a_loop_are_saved_in_each_iteration() -> N
     assert {v.name for v in call.targets[1:]} <= kept
 
 
-def test_a_sweep_over_a_loop_computes_the_callee_again() -> None:
+def test_a_callee_whose_sweep_restores_from_a_loop_is_inlined() -> None:
     def looped(x):
         for k in range(x.shape[0]):
             x = x * np.sin(x[k])
@@ -96,7 +96,7 @@ def test_a_sweep_over_a_loop_computes_the_callee_again() -> None:
     def f(x):
         return looped(x) * 2.0
 
-    assert {"looped", "looped_vjp"} <= {*module_of(f, X).functions}
+    assert not any("looped" in name for name in module_of(f, X).functions)
 
 
 # ---------------------------------------------------------------- which parameters
