@@ -6,6 +6,8 @@ native   the loop nests of `numba`, entered without Numba at run time: an opt-in
 loops    the lowered source, interpreted by CPython: slow, but independent of any code generator
 python   the NumPy-level source, interpreted by CPython: a debugger can step through it
 
+The targets "cuda" and "cuda-emulated" are back ends, too (`s2s.cuda`).
+
 A kernel takes the parameters, the seed (or None) and, for each result that has the shape of a
 parameter, a buffer or None.  It returns all results in order.  The caller tests by identity whether
 a result is the buffer it passed.
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..call.backend_choice import COMPILED
+from ..call.backend_choice import COMPILED, DEVICE_TARGETS
 from ..call.kernel_arguments import (
     WEAK_SCALAR_TYPES,
     Kernel,
@@ -49,6 +51,10 @@ def native_problems() -> tuple[str, str]:
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
     """The kernel of a specialisation; `params` are example parameters."""
+    if backend in DEVICE_TARGETS:
+        from ..cuda.backend import kernel
+
+        return kernel(backend, compiled)
     if backend not in COMPILED:
         return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
     with Progress(compiled.name) as progress, gc_pause.paused():
@@ -57,9 +63,9 @@ def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -
                 from . import native
 
                 progress.stage("compiling")
-                kernel = native.kernel(compiled, seed)
-                if kernel is not None:
-                    return kernel
+                made = native.kernel(compiled, seed)
+                if made is not None:
+                    return made
             progress.stage("compiling with Numba")
             return (njit_kernel if backend == "njit" else numba_kernel)(compiled, seed, params)
         except InternalCompilerError:

@@ -26,8 +26,6 @@ from typing import Any
 
 from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
-from ..frontend.kernel_interface import Param
-from ..frontend.pytree import Path
 from ..ir.builder import NameSupply, resolve_dims
 from ..ir.call_sizes import (
     in_terms,
@@ -46,7 +44,6 @@ from ..ir.nodes import (
     Operand,
     Print,
     Raise,
-    Record,
     Scalar,
     Var,
     calls_in,
@@ -54,27 +51,16 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import record
-from ..ir.symbolic_dims import Dim
-from .arrays import Arrays
-from .joins import Joins
+from ..syntax import core
+from .heap.arrays import Arrays
+from .outside.effects import Effects
+from .outside.objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
-from .shared import (
-    Callee,
-    Captured,
-    NeedOutline,
-    NeedStaticArgument,
-    Outcome,
-    Outlined,
-    _packed,
-    last_return,
-    owner_of,
-)
-from .values import Cell, Ended, Num, Rec, Ref, Value
+from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
+from .values import Cell, Ended, Num, Ref, Value
 
-# A recursion of known depth is unrolled up to here.
-UNROLLED = 30
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
 ROUNDS = 12
@@ -88,24 +74,13 @@ class Outlines(Part):
 
     places: Places
     arrays: Arrays
-    joins: Joins
+    objects: Objects
+    effects: Effects
 
     # ---- calls
 
-    def stays_call(self, identity: Any) -> bool:
-        """Whether calls of a function stay calls.  A recursion is unrolled as long as nothing
-        between two activations depends on the run."""
-        if identity in self.shared.recursive:
-            return True
-        active = [f for f in self.places.stack if f.identity == identity]
-        if len(active) > UNROLLED or (
-            active and self.joins.runtime_depth > active[-1].runtime_depth
-        ):
-            raise NeedOutline(identity)
-        return False
-
     def pattern_of(
-        self, callee: Callee, env: dict[str, Value], node: Any
+        self, callee: Callee, env: dict[str, Value], node: core.Node
     ) -> tuple[Pattern, list[Any]]:
         """The structure of the arguments of a call, and the numbers and arrays in them."""
         packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
@@ -119,11 +94,11 @@ class Outlines(Part):
         made = (outlined for key, outlined in self.shared.made if key[0] == callee.key)
         return sum(1 for _ in made) < BAKED_VARIANTS
 
-    def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+    def call_outlined(self, callee: Callee, env: dict[str, Value], node: core.Node) -> Value:
         return self.call_with_outline(callee, env, node)[0]
 
     def call_with_outline(
-        self, callee: Callee, env: dict[str, Value], node: Any
+        self, callee: Callee, env: dict[str, Value], node: core.Node
     ) -> tuple[Value, Outlined]:
         """The result of a call that stays one, and the specialised function."""
         arguments = tuple(env.values())
@@ -146,8 +121,8 @@ class Outlines(Part):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
-        self.evaluator.effects.refuse_changed(outlined.looked_up, callee.name, node)
-        self.evaluator.objects.looked_up |= outlined.looked_up
+        self.effects.refuse_changed(outlined.looked_up, callee.name, node)
+        self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
         values = self._arguments_of(outlined, given)
         operands = tuple(self.arrays.sym(v).operand for v in values)
@@ -169,11 +144,13 @@ class Outlines(Part):
         """Whether a variant can be called with such arguments."""
         if not outlined.outcome.needs:
             return True
-        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand
-                    for v in self._arguments_of(outlined, given)]  # fmt: skip
+        values = self._arguments_of(outlined, given)
+        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in values]
         return needs_hold(outlined.outcome.needs, operands, self.b.facts)
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: Any, bake: bool) -> Packer:
+    def _arguments(
+        self, callee: Callee, static: frozenset[int], node: core.Node, bake: bool
+    ) -> Packer:
         def known(index: int, number: Num) -> bool:
             if bake and number.known is not None and isinstance(number.known[0], int):
                 return True
@@ -233,7 +210,7 @@ class Outlines(Part):
         callee: Callee,
         pattern: Pattern,
         names: tuple[str, ...],
-        node: Any,
+        node: core.Node,
         given: dict[int, Any],
     ) -> Outlined:
         shared = self.shared
@@ -263,7 +240,8 @@ class Outlines(Part):
                 if callee.identity not in shared.recursive:
                     outlined.depends = dependences(outlined.function)
                     outlined.function.notes["stays_call"] = True
-                if settled or callee.identity not in shared.recursive:
+                    settled = True
+                if settled:
                     break
             else:
                 self.places.refuse(
@@ -294,7 +272,8 @@ class Outlines(Part):
         given: dict[int, Any],
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
-        inner = self.evaluator.nested(callee)
+        assert self.session.nested is not None
+        inner = self.session.nested(callee)
         variables: list[Var] = []
         # A recursive call would ask for a variant of its own, and that for another.
         asks = callee.identity not in self.shared.recursive and self.b.facts.sizes is not None
@@ -302,10 +281,10 @@ class Outlines(Part):
         facts.sizes = {} if asks else None
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.outline.receive(leaf, name, (("leaf", leaf.index),))
+            var, value = inner.frames.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
             if asks:
-                self._tell_sizes(var, given[leaf.index], inner.outline)
+                self.arrays.pass_sizes(given[leaf.index], var, facts)
             return value
 
         values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
@@ -318,7 +297,7 @@ class Outlines(Part):
         )  # fmt: skip
         operands: list[Operand] = []
         try:
-            value = inner.loops.usable(inner._body(inner.places.frame), node)
+            value = inner.arrays.usable(inner.frames.run_body(inner.places.frame), node)
             with inner.session.b.at(inner.places.origin(last_return(node))):
                 result = packer.pack(value)
                 leaves = [packer.leaves[leaf.index] for leaf in leaves_of(result)]
@@ -361,37 +340,6 @@ class Outlines(Part):
         )
         return function, Outcome(result, reached, shared, notes.get("needs", ()))
 
-    def _tell_sizes(self, var: Var, value: Any, inner: Outlines) -> None:
-        """The sizes of an argument, where they are known here, are known to the callee."""
-        assert inner.b.facts.sizes is not None
-        type_ = self.joins.ref_type(value) if isinstance(value, Ref) else value.operand.type
-        for axis, dim in enumerate(getattr(type_, "shape", ())):
-            size = self.b.facts.size_of(dim)
-            if size is not None:
-                inner.b.facts.sizes[f"{var.name}.{axis}"] = size
-
-    def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
-        """A new parameter of this function, and its value."""
-        type_: Any = leaf.type
-        name = self.b.names.fresh(name)
-        self.b.names.keep(name)
-        if isinstance(type_, Scalar):
-            type_ = replace(type_, value=Dim.of(name) if type_.dtype == "int64" else None)
-        else:
-            type_ = resolve_dims(type_, name)
-        var = Var(name, type_, name)
-        self.session.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
-        if isinstance(type_, Scalar):
-            return var, Num(var)
-        if isinstance(type_, Record):
-            return var, Rec(var)
-        cell = Cell(name, var, path)
-        self.state.adopt(cell, var)
-        cell.tensor = leaf.tensor
-        if leaf.variable is not None:
-            self.evaluator.tape.variables[cell] = leaf.variable.value
-        return var, Ref(cell)
-
     def refuse_result(self, why: str) -> Any:
         name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
@@ -423,28 +371,6 @@ class Outlines(Part):
             found |= more
             todo += more
         return found
-
-    # ---- names of enclosing functions
-
-    def captured(self, holder: Any, name: str) -> Value:
-        """A name of a frame of the caller, or of its callers: passed in."""
-        key: Any = ("captured", holder, name)
-        if key not in self.evaluator.objects.lifted:
-            pattern, packer = _packed(holder, name)
-            variables = self.evaluator.objects.reached[Captured(holder, name, pattern)] = []
-
-            def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf, name, (("captured", name),))
-                variables.append(var)
-                if self.b.facts.sizes is not None:
-                    given = packer.leaves[leaf.index]
-                    owner_of(holder).outline._tell_sizes(var, given, self)
-                return value
-
-            self.evaluator.objects.lifted[key] = unpack(
-                pattern, self.evaluator, leaf, name, (("captured", name),)
-            )
-        return self.evaluator.objects.lifted[key]
 
     # ---- the module
 

@@ -39,5 +39,5 @@ def test_one_function_in_several_modes(monkeypatch: pytest.MonkeyPatch) -> None:
         want[0] *= 4.0
         np.testing.assert_allclose(f(x), want)
         sources.setdefault(mode, []).append(f.source)
-    assert "def helper(" in sources["keep"][0] and "def helper(" not in sources["inline"][0]
+    assert "helper_rev(" in sources["keep"][0] and "helper_rev(" not in sources["inline"][0]
     assert sources["inline"][0] == sources["inline"][1]
