@@ -14,7 +14,6 @@ from ..ir.nodes import (
     Function,
     Operand,
     Save,
-    Stmt,
     Var,
     blocks_of,
     map_blocks,
@@ -37,7 +36,9 @@ def _placed(block: Block) -> Block:
     after: dict[int, Block] = {}
     moved: set[int] = set()
     for i, stmt in enumerate(block):
-        at = bound.get(stmt.value.name) if _saves(stmt) else None
+        at = None
+        if isinstance(stmt, Save) and isinstance(stmt.value, Var):
+            at = bound.get(stmt.value.name)
         if at is not None:
             after.setdefault(at, []).append(stmt)
             moved.add(i)
@@ -47,10 +48,6 @@ def _placed(block: Block) -> Block:
             out.append(map_blocks(stmt, _placed))
         out += after.get(i, ())
     return out
-
-
-def _saves(stmt: Stmt) -> bool:
-    return isinstance(stmt, Save) and isinstance(stmt.value, Var)
 
 
 def merge_slots(function: Function) -> Function:
