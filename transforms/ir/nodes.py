@@ -276,13 +276,15 @@ class Assign:
 class Call:
     """Binds `targets` to the results of another function of the module, which writes to none
     of its parameters.  `keep` marks a call with side effects (an error or a print): dead code
-    elimination keeps it even if no target is read."""
+    elimination keeps it even if no target is read.  `depends` has, by result, the positions of
+    the arguments on which its derivatives may depend; None if any may on all."""
 
     targets: list[Var]
     function: str
     args: tuple[Operand, ...]
     keep: bool = False
     origin: Origin | None = None
+    depends: tuple[frozenset[int], ...] | None = None
 
 
 @record
