@@ -21,7 +21,7 @@ def append_vectors_then_stack_vjp(x, n, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L6: return np.sum(a * a)
-    a_bar = out_bar * a * 2.0
+    a_bar = 2.0 * out_bar * a
     # L5: a = np.stack(rows)
     rows_bar = list(a_bar)
     # L3: for i in range(n)

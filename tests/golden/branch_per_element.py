@@ -30,7 +30,7 @@ def branch_per_element_vjp(x, out_bar=1.0):
         v = x[k_L3]
         if v > 0.5:
             # L5: s += v * v
-            v_bar = s_bar * v * 2.0
+            v_bar = 2.0 * s_bar * v
         else:
             if v > 0.0:
                 # L7: s *= v

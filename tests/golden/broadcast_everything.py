@@ -14,12 +14,12 @@ def broadcast_everything_vjp(a, row, col, s, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L2: return np.sum((a * row + col) / (2.0 + s * row * col) - s)
-    s_bar = (-np.broadcast_to(out_bar, a.shape)).sum()
+    s_bar = np.broadcast_to(-out_bar, a.shape).sum()
     t_1_bar = strong_mul(out_bar, 1.0 / t_4)
     t_4_bar = strong_mul(out_bar, -t_5 / t_4)
     t_2_bar = (t_4_bar * col).sum(axis=0)
     col_bar = (t_4_bar * t_2).sum(axis=1, keepdims=True)
-    row_bar = t_2_bar * s
+    row_bar = s * t_2_bar
     s_bar += (t_2_bar * row).sum()
     col_bar += t_1_bar.sum(axis=1, keepdims=True)
     a_bar = t_1_bar * row

@@ -13,7 +13,7 @@ def cumulative_sum_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L6: return np.sum(y * y)
-    y_bar = out_bar * y * 2.0
+    y_bar = 2.0 * out_bar * y
     # L4: for i in range(1, x.shape[0])
     x_bar = np.zeros_like(x)
     for i in range(x.shape[0] - 1, 0, -1):

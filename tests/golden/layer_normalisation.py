@@ -6,8 +6,7 @@ import numpy as np
 # Saved for the adjoint sweep: nothing.
 def layer_normalisation_vjp(a, out_bar=1.0):
     mu = a.mean(axis=-1, keepdims=True)
-    var_1 = a - mu
-    var = (var_1 ** 2).mean(axis=1, keepdims=True)
+    var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
     h_3 = np.sqrt(var + 1e-05)
     h = (a - mu) / h_3
     t_4 = np.arange(12.0).reshape(4, 3)
@@ -23,7 +22,7 @@ def layer_normalisation_vjp(a, out_bar=1.0):
     var_1_bar = np.broadcast_to(
         (-h_bar * h / h_3).sum(axis=1, keepdims=True) / (2.0 * h_3) / 3, a.shape
     )
-    var_bar = var_1_bar * 2.0 * var_1
+    var_bar = 2.0 * var_1_bar * (a - mu)
     a_bar += var_bar
     mu_bar += (-var_bar).sum(axis=1, keepdims=True)
     # L2: mu = a.mean(axis=-1, keepdims=True)

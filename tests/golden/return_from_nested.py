@@ -38,7 +38,7 @@ def return_from_nested_vjp(a, out_bar=1.0):
     # L3: for i in range(a.shape[0])
     if not returned:
         # L8: return s * s
-        s_bar = out_bar * s * 2.0
+        s_bar = 2.0 * out_bar * s
         # L3: for i in range(a.shape[0])
         out_bar = 0.0
     else:

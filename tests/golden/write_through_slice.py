@@ -11,7 +11,7 @@ def write_through_slice_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L5: return np.sum(a * a)
-    a_bar = out_bar * a * 2.0
+    a_bar = 2.0 * out_bar * a
     # L4: v[0] = x[0] * x[3]
     t_2_bar = a_bar[1:][0]
     a_bar[1:][0] = 0.0

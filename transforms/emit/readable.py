@@ -13,12 +13,14 @@ from .given_names import with_given_names
 from .merge_names import merge_names
 from .numpy_writer import write_with_places
 from .outside_values import Outside
+from .recompute import recompute_subexpressions
+from .sweep_algebra import simplify_sweeps
 from .user_text import UserText
 
 
 def readable_source(module: Module, interface: Interface) -> Written:
     """The text of a program after the last pass in value form."""
-    module = with_given_names(module)
+    module = recompute_subexpressions(simplify_sweeps(with_given_names(module)))
     main = module.main
     names = set() if main.source is None else UserText(main.source).locals
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
