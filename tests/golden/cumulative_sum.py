@@ -18,10 +18,11 @@ def cumulative_sum_vjp(x, out_bar=1.0):
     x_bar = np.zeros_like(x)
     for i in range(x.shape[0] - 1, 0, -1):
         # L5: y[i] = y[i - 1] + x[i]
-        t_6_bar = y_bar[i]
+        t_bar = y_bar[i]
         y_bar[i] = 0.0
-        x_bar[i] += t_6_bar
-        y_bar[i - 1] += t_6_bar
+        x_bar[i] += t_bar
+        y_bar[i - 1] += t_bar
     # L3: y[0] = x[0]
-    x_bar[0] += y_bar[0]
+    t_bar = y_bar[0]
+    x_bar[0] += t_bar
     return out, x_bar

@@ -6,9 +6,9 @@ import numpy as np
 # Saved for the adjoint sweep: t_L5, trips_L5_L5, trips_L5.
 def while_in_for_vjp(x, n, out_bar=1.0):
     s = 0.0
-    t_1 = np.maximum(n, 0)
-    t_L5 = np.empty(t_1)
-    trips_L5_L5 = np.empty(t_1, dtype=np.int64)
+    size = np.maximum(n, 0)
+    t_L5 = np.empty(size)
+    trips_L5_L5 = np.empty(size, dtype=np.int64)
     for i in range(n):
         t = x
         trips_L5 = 0

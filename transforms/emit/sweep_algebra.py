@@ -191,7 +191,8 @@ class _Algebra:
         number, other = self.constant(spread.args[0]), op.args[1]
         if other.type.ndim == 0:
             return self.spread_again(spread, new.simple(op.name, number, other))
-        if other.type.shape != type_.shape or number.type.dtype != type_.dtype:
+        weak = getattr(number.type, "weak", False)
+        if other.type.shape != type_.shape or not (weak or number.type.dtype == type_.dtype):
             return None
         if op.name == "divide":
             return Op("divide", (number, other))
@@ -235,9 +236,9 @@ class _New:
         return self.emit(Op(name, args))
 
     def emit(self, op: Op) -> Operand:
-        dtypes = [x.type.dtype for x in op.args if not (isinstance(x, Const) and x.type.weak)]
-        dtype = next((d for d in dtypes if d.startswith("float")), "float64")
-        target = Var(self.algebra.names.fresh("t"), Scalar(dtype))
+        strong = [x.type.dtype for x in op.args if not getattr(x.type, "weak", False)]
+        dtype = next((d for d in strong if d.startswith("float")), "float64")
+        target = Var(self.algebra.names.fresh("t"), Scalar(dtype, weak=not strong))
         self.algebra.definitions[target.name] = op
         self.out.append(Assign(target, op, self.origin))
         return target
