@@ -257,8 +257,9 @@ def _nvvm_version() -> str:
 
 
 def _renamed(text: str, symbol: str) -> str:
-    """PTX with another name for its only entry point, and without the final zero byte that one of
-    the compilers leaves, which ptxas takes for the end of an unfinished line."""
-    text = text.rstrip("\0")
+    """PTX with another name for its only entry point.  The variable that holds the environment of a
+    Python function, whose name has a number of the process, is not read and is left out; so is the
+    final zero byte of numba-cuda-mlir, which ptxas takes for the end of an unfinished line."""
+    text = re.sub(r"^\.common .*NumbaEnv.*\n", "", text.rstrip("\0"), flags=re.MULTILINE)
     (name,) = re.findall(r"^\.visible \.entry ([\w$]+)\(", text, re.MULTILINE)
     return text.replace(name, symbol)

@@ -65,6 +65,7 @@ class CudaDevice(Device):
         self.dlpack_device = (dlpack.CUDA, int(self._device.device_id))
         found = self._device.compute_capability
         self.capability: tuple[int, int] = (int(found.major), int(found.minor))
+        self.description = f"{self._device.name}, compute capability {found.major}.{found.minor}"
         self._loaded: dict[str, Any] = {}
         self._gemm = cublas.Gemm(self.stream_number)
 

@@ -63,7 +63,7 @@ class Machine:
                 machine.log.append("synchronise")
 
         class Device:
-            device_id = 0
+            device_id, name = 0, "a GPU of the tests"
             compute_capability = SimpleNamespace(major=8, minor=0)
 
             def set_current(self) -> None:
