@@ -1,8 +1,8 @@
 """Compiles one kernel to PTX.  This is the only module that imports a CUDA compiler for Python.
 
 There are two of them.  numba-cuda is the default.  numba-cuda-mlir is its successor and takes the
-same kernels; it asks the driver for the device even if a compute capability is given, so its
-answer is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
+same kernels; it queries the driver even if a compute capability is given, so the result of the
+query is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
 word instead of seven; to numba-cuda-mlir as one-dimensional arrays.
 
 Of numba-cuda, two things are used that are not public: `compiler._compile_pyfunc_with_fixup`,

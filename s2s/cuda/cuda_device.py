@@ -149,7 +149,7 @@ class CudaDevice(Device):
         return DeviceArray(self, Borrowed((x, view), int(view.ptr), count), view.shape, dtype)
 
     def dlpack(self, array: DeviceArray, *, stream: int | None = None, **options: Any) -> Any:
-        if stream != -1:  # the consumer asks that its stream waits for ours
+        if stream != -1:  # the consumer's stream has to wait for ours
             self._wait(stream)
         return dlpack.capsule(array, self.dlpack_device)
 
