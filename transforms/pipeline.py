@@ -57,7 +57,7 @@ from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
-from .specialise.specialiser import last_return
+from .specialise.shared import last_return
 
 
 @record
