@@ -43,6 +43,7 @@ class EmulatedDevice(Device):
     `reversed` runs the threads of a block from the last one; `shadow` checks all accesses."""
 
     target = "cuda-emulated"
+    description = "the kernels run on the CPU"
     dlpack_device = (1, 0)
 
     def __init__(self) -> None:

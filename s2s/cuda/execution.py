@@ -47,6 +47,7 @@ class Device:
     """
 
     target = ""
+    description = ""
     dlpack_device = (1, 0)
     stream_number: int | None = None
 
