@@ -146,7 +146,8 @@ class CudaDevice(Device):
         if not contiguous_strides(view.shape, strides, dtype.itemsize):
             refuse_strided(f"the {name}")
         count = int(np.prod(view.shape, dtype=np.int64)) * dtype.itemsize
-        return DeviceArray(self, Borrowed((x, view), int(view.ptr), count), view.shape, dtype)
+        memory = Borrowed((x, view), int(view.ptr), count)
+        return DeviceArray(self, memory, view.shape, dtype, writeable=not view.readonly)
 
     def dlpack(self, array: DeviceArray, *, stream: int | None = None, **options: Any) -> Any:
         if stream != -1:  # the consumer's stream has to wait for ours

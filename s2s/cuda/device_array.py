@@ -34,12 +34,19 @@ class DeviceArray:
     `__cuda_array_interface__`.
     """
 
-    __slots__ = ("__weakref__", "_device", "_memory", "dtype", "shape")
+    __slots__ = ("__weakref__", "_device", "_memory", "dtype", "shape", "writeable")
     _s2s_device = True  # type keys and specs of the compiler recognise it by this
 
-    def __init__(self, device: Any, memory: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(
+        self,
+        device: Any,
+        memory: Any,
+        shape: tuple[int, ...],
+        dtype: Any,
+        writeable: bool = True,
+    ) -> None:
         self._device, self._memory = device, memory
-        self.shape, self.dtype = shape, np.dtype(dtype)
+        self.shape, self.dtype, self.writeable = shape, np.dtype(dtype), writeable
 
     # ---- sizes
 
@@ -117,6 +124,18 @@ class DeviceArray:
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape)) or "()"
         return f"<s2s.DeviceArray {shape} {self.dtype.name} on {self.target}>"
+
+    def assign(self, value: Any) -> None:
+        """Copy the elements of another array of this shape, on the host or on this device."""
+        if np.shape(value) != self.shape:
+            raise ValueError(f"the array has shape {self.shape}, and the value {np.shape(value)}")
+        if isinstance(value, DeviceArray) and value._device is self._device:
+            if value.dtype == self.dtype:
+                self._device.copy_between(value._memory, self._memory, self.nbytes)
+                return
+        array = np.ascontiguousarray(value, self.dtype)
+        if array.size:
+            self._device.copy_in(self._memory, array)
 
     def copy(self) -> DeviceArray:
         """A copy in the memory of the same device."""

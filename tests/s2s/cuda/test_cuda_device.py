@@ -141,3 +141,14 @@ def test_without_a_driver(monkeypatch):
     with pytest.raises(s2s.DeviceError) as caught:
         s2s.grad(mean_square, target="cuda")(*sample(np.random.default_rng(0)))
     assert 'target="cuda-emulated"' in str(caught.value)
+
+
+def test_arrays_that_must_not_be_written_to(machine):
+    def double(x):
+        x *= 2.0
+        return x
+
+    x = np.ones(3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        s2s.function(double, target="cuda")(Foreign(x))
