@@ -34,7 +34,7 @@ class DeviceArray:
     `__cuda_array_interface__`.
     """
 
-    __slots__ = ("__weakref__", "_device", "_memory", "dtype", "shape", "writeable")
+    __slots__ = ("__weakref__", "_call", "_device", "_memory", "dtype", "shape", "writeable")
     _s2s_device = True  # type keys and specs of the compiler recognise it by this
 
     def __init__(
@@ -46,6 +46,7 @@ class DeviceArray:
         writeable: bool = True,
     ) -> None:
         self._device, self._memory = device, memory
+        self._call: Any = None  # the call that computes it, if that may fail
         self.shape, self.dtype, self.writeable = shape, np.dtype(dtype), writeable
 
     # ---- sizes
@@ -93,10 +94,17 @@ class DeviceArray:
     def numpy(self) -> Any:
         """A copy on the host: an array, or a scalar if the array has no axes."""
         found = np.empty(self.shape, self.dtype)
-        self._device.check_calls()
+        self._check()
         if found.size:
             self._device.copy_out(self._memory, found)
         return found if self.shape else found[()]
+
+    def _check(self) -> None:
+        """Raise the errors of the calls so far, and that of the call that computes this array."""
+        self._device.check_calls()
+        if self._call is not None:
+            self._call.finish()
+            self._call = None
 
     def item(self) -> Any:
         """The only element, as a Python number."""
@@ -155,7 +163,7 @@ class DeviceArray:
     # ---- to other libraries
 
     def __dlpack__(self, **options: Any) -> Any:
-        self._device.check_calls()
+        self._check()
         return self._device.dlpack(self, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

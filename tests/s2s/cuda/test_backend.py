@@ -183,7 +183,24 @@ def test_errors_have_the_users_line(rng):
     with pytest.raises(IndexError) as caught:
         result.numpy()
     assert caught.value.line == line
+    with pytest.raises(IndexError):  # its value is not there the second time, either
+        result.numpy()
     assert float(gather(*on_device(x, np.array([0, 3])))) == x[0] + x[3]
+
+
+def test_errors_are_raised_in_the_thread_of_the_call(rng):
+    import threading
+
+    gather = s2s.function(lambda x, index: np.sum(x[index]), target=TARGET)
+    x, good, bad = on_device(rng.normal(size=4), np.array([0, 3]), np.array([0, 7]))
+    results = [gather(x, good)]
+    results[0].numpy()
+    thread = threading.Thread(target=lambda: results.append(gather(x, bad)))
+    thread.start()
+    thread.join()
+    assert results[0].numpy() == gather(x, good).numpy()
+    with pytest.raises(IndexError):
+        results[1].numpy()
 
 
 def test_raise_statements_with_values():

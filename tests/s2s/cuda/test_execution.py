@@ -77,7 +77,7 @@ def test_calls_do_not_pile_up():
         dev = call()
         dev.begin(FAILURES)
         DEVICE.defer_check(dev)
-    assert len(DEVICE._unchecked) <= MAX_UNCHECKED
+    assert len(DEVICE.unchecked) <= MAX_UNCHECKED
     DEVICE.check_calls()
 
 
