@@ -1,7 +1,7 @@
 """The device of `target="cuda"`: a GPU, by cuda.core.
 
 All work is issued on one stream.  Memory comes from the pool of the device, in the order of the
-stream, so neither allocation nor release waits.  Arrays of other libraries are taken over after the
+stream, and is used again (`memory_cache.py`).  Arrays of other libraries are taken over after the
 work that produces them; libraries that take ours wait for our stream.
 """
 
@@ -22,20 +22,11 @@ from .device_array import (
 )
 from .execution import Device
 from .kernel_text import KernelText
+from .memory_cache import Allocation, MemoryCache
 
 NO_DRIVER = (
     'target="cuda-emulated" runs the same kernels on the CPU; for a GPU, install NVIDIA\'s driver'
 )
-
-
-class Allocation:
-    """Memory from the pool of the device."""
-
-    __slots__ = ("__weakref__", "address", "buffer", "nbytes")
-
-    def __init__(self, buffer: Any, nbytes: int) -> None:
-        self.buffer, self.nbytes = buffer, nbytes
-        self.address = int(buffer.handle)
 
 
 class Borrowed:
@@ -68,11 +59,19 @@ class CudaDevice(Device):
         self.description = f"{self._device.name}, compute capability {found.major}.{found.minor}"
         self._loaded: dict[str, Any] = {}
         self._gemm = cublas.Gemm(self.stream_number)
+        self._memory = MemoryCache(
+            lambda nbytes: self._device.allocate(nbytes, stream=self._stream)
+        )
 
     # ---- memory
 
     def _allocate(self, nbytes: int) -> Allocation:
-        return Allocation(self._device.allocate(max(nbytes, 1), stream=self._stream), nbytes)
+        found, is_new = self._memory.allocation(nbytes)
+        self.counts.allocations += is_new
+        return found
+
+    def release(self) -> None:
+        self._memory.release()
 
     def _copy_in(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
         # The source is pageable: the driver has read it when this returns.

@@ -68,6 +68,7 @@ class EmulatedDevice(Device):
     # ---- memory
 
     def _allocate(self, nbytes: int) -> HostMemory:
+        self.counts.allocations += 1
         if self.shadow is None:
             return HostMemory(nbytes)
         memory = HostMemory(nbytes, self.shadow.margin)

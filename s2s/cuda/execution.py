@@ -59,8 +59,10 @@ class Device:
 
     def allocate(self, nbytes: int) -> Any:
         """Memory, not initialised."""
-        self.counts.allocations += 1
         return self._allocate(nbytes)
+
+    def release(self) -> None:
+        """Give memory that is not in use back to the system."""
 
     def copy_in(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
         """Copy a contiguous array of the host into a memory."""

@@ -10,6 +10,18 @@ def test_one_device_for_a_target():
         devices.device("cpu")
 
 
+def test_release_memory(monkeypatch):
+    released = []
+
+    class Device:
+        def release(self):
+            released.append(self)
+
+    monkeypatch.setattr(devices, "_devices", {"cuda": Device()})
+    s2s.release_memory()
+    assert len(released) == 1
+
+
 def test_the_default_target(monkeypatch):
     monkeypatch.delenv("S2S_TARGET", raising=False)
     assert devices.default_target() == "cuda"
