@@ -37,7 +37,9 @@ from ..ir.call_sizes import (
 )
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
+    Block,
     Call,
+    Custom,
     Draw,
     Function,
     Module,
@@ -386,13 +388,21 @@ class Outlines(Part):
         loud = _loud(functions)
         for f in functions:
             f.name = renamed.get(f.name, f.name)
-            # A function and its products may share statements.
-            f.body = substitute(f.body, lambda x: x)
-            for stmt in walk(f.body):
-                if isinstance(stmt, Call):
-                    stmt.keep = stmt.function in loud
-                    stmt.function = renamed[stmt.function]
+            f.body = _renamed_calls(f.body, renamed, loud)
         return Module({f.name: f for f in functions}, main.name)
+
+
+def _renamed_calls(block: Block, renamed: dict[str, str], loud: set[str]) -> Block:
+    """A copy of the block, since a function and its products may share statements."""
+    block = substitute(block, lambda x: x)
+    for stmt in walk(block):
+        if isinstance(stmt, Call):
+            stmt.keep = stmt.function in loud
+            stmt.function = renamed[stmt.function]
+        elif isinstance(stmt, Custom):
+            body = _renamed_calls(stmt.pullback.body, renamed, loud)
+            stmt.pullback = replace(stmt.pullback, body=body)
+    return block
 
 
 def _loud(functions: list[Function]) -> set[str]:
