@@ -77,7 +77,7 @@ format: $(VENV)/test.stamp
 	$(RUN) -m ruff format .
 
 golden: $(VENV)/test.stamp
-	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py --update-golden
+	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py tests/syntax_matrix --update-golden
 
 freeze: $(VENV)/test.stamp
 	$(RUN) -m tests.freeze $(ARGS)

@@ -18,7 +18,7 @@ from .checkpoint.canonicalize_slots import canonicalize_slots
 from .checkpoint.plan_tape import plan_tape
 from .frontend.check_subset import checked
 from .frontend.desugar.jumps import show_desugared
-from .frontend.kernel_interface import Build, ObjectGuard, Param, Readable, Written
+from .frontend.kernel_interface import Build, Interface, ObjectGuard, Param, Readable, Written
 from .frontend.pytree import (
     Fixed,
     Out,
@@ -136,6 +136,7 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
+    interface = _interface(spec, request)
     memory_form = bufferize(module, for_lowering=True)
     if request.target == "cuda":
         lowered = lower_to_cuda(memory_form, facts, boundscheck=request.boundscheck)
@@ -149,12 +150,12 @@ def compile_request(request: Request) -> Compiled:
         name=module.entry,
         params=spec.params,
         out=spec.out,
-        grads=_gradient_trees(spec, request),
+        grads=interface.grads,
         guards=facts.guards,
         object_guards=spec.object_guards,
         lowered=lowered.text,
         entry=lowered.entry,
-        write=lambda: _written(module),
+        write=lambda: _written(module, interface),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
@@ -176,13 +177,19 @@ def write(request: Request) -> Written:
     """The readable source of a program that is already compiled, and the places of its lines."""
     spec = _specialise(request)
     *_, (_, module) = _value_form_passes(spec, request)
-    return _written(module)
+    return _written(module, _interface(spec, request))
 
 
-def _written(module: Module) -> Written:
-    from .emit.numpy_writer import write_with_places  # and libcst, which a first call may not need
+def _interface(spec: Specialised, request: Request) -> Interface:
+    grads = _gradient_trees(spec, request)
+    wrt = request.wrt if request.mode == "vjp" else ()
+    return Interface(tuple(request.args), spec.params, spec.out, wrt, grads, spec.changes)
 
-    return write_with_places(bufferize(module))
+
+def _written(module: Module, interface: Interface) -> Written:
+    from .emit.readable import readable_source  # and libcst, which a first call may not need
+
+    return readable_source(module, interface)
 
 
 @record
@@ -203,7 +210,7 @@ def analyse_reads(request: Request) -> ReadAnalysis:
     return ReadAnalysis(
         name=spec.module.entry, params=spec.params, out=spec.out, grads=[],
         guards=spec.facts.guards, object_guards=spec.object_guards, lowered="", entry="",
-        write=lambda: ("", {}),
+        write=lambda: Written("", {}, []),
         used=frozenset(i for i, p in enumerate(spec.params) if p.name in values),
         legacy=any(isinstance(s, Draw) and s.rng is None for s in stmts),
     )  # fmt: skip

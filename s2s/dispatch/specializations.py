@@ -48,7 +48,6 @@ from .recompile_reason import why_compiled
 from .specialization import Specialization, seed_of
 
 if TYPE_CHECKING:
-    from ..transforms.frontend.kernel_interface import Written
     from ..transforms.pipeline import Compiled, Request
 
 # Recompilations for arguments of the same types after which a RecompilationWarning is issued.
@@ -187,33 +186,33 @@ class Specialiser:
 
         specs = self.describe(args)
         for found in persistent.load_stored(self, specs, args):
-            found.write = self._writer(found, specs, args)
+            again = self._request_again(found, specs, args)
+            found.write = lambda again=again: _pipeline().write(again())
+            found.passes = lambda again=again: _pipeline().compile_request(again()).passes()
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
         return None
 
-    def _writer(
+    def _request_again(
         self, found: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]
-    ) -> Callable[[], Written]:
-        """Writes the readable source of a specialisation that was compiled for such arguments:
-        another process compiled it, and kept only what calls need.  The function is read again
-        for it, so that what it depends on must be as it was."""
+    ) -> Callable[[], Request]:
+        """Makes the request for a specialisation that was compiled for such arguments: another
+        process compiled it, and kept only what calls need.  For its readable source and its passes
+        the function is read again, so that what it depends on must be as it was."""
         kept = tuple(map(stand_in, args))
         values, reach = self.named(kept), PathResolver(self.function, tuple(specs))
 
-        def write() -> Written:
-            from ..transforms import pipeline
-
+        def again() -> Request:
             changed = changed_object_text(found, reach, kept)
             if changed is not None:
                 raise SourceError(
                     f"the code of {self.name} cannot be shown: it depends on {changed}",
                     advice="call it again, or ask before the change",
                 )
-            return pipeline.write(self.request(specs, values))
+            return self.request(specs, values)
 
-        return write
+        return again
 
     def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization:
         """Compile for bound arguments, with their sizes as hints, or for all sizes."""
@@ -388,6 +387,13 @@ def stand_in(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(stand_in, value))
     return value
+
+
+def _pipeline() -> Any:
+    """The compiler, which a warm process does not load."""
+    from ..transforms import pipeline
+
+    return pipeline
 
 
 def looks_decorated(function: types.FunctionType) -> bool:

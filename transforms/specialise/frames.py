@@ -20,6 +20,7 @@ from ..ir.record import record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
 from ..syntax.names import local_names
+from .caught_errors import CaughtErrors
 from .control.joins import Joins
 from .heap.arrays import Arrays
 from .lifetimes import lifetimes
@@ -44,6 +45,7 @@ class Frames(Part):
     arrays: Arrays
     joins: Joins
     objects: Objects
+    caught_errors: CaughtErrors
 
     def lookup(self, name: str, node: core.Node) -> Value:
         self.objects.read_at(node)
@@ -189,7 +191,14 @@ class Frames(Part):
             except RecursionError as error:
                 raise self.places.refusal(node, *TOO_DEEP) from error
             frame.lifetimes = self.session.shared.lifetimes[key]
-            self.evaluator.run(self.session.shared.desugared[key])
+            try:
+                self.evaluator.run(self.session.shared.desugared[key])
+            except Exception as error:
+                found = self.caught_errors.explained(error, frame)
+                if found is error:
+                    raise
+                raise found from None
+            self.caught_errors.check(frame)
         if frame.result is None:
             raise Ended  # every path raises
         return frame.result
@@ -217,6 +226,7 @@ class Frames(Part):
             identity,
             self.joins.runtime_depth,
             calls,
+            self.places.library_site(function, at, next(iter(env.values()), None)),
         )
         hint = self.session.b.hint
         stmt = self.places.enter(frame)
