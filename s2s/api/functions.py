@@ -187,10 +187,10 @@ class Function(_PlanSlot):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params)
         else:
-            results = entry.run(backend, params)
+            results = entry.run(backend, params, args=bound)
         value = entry.value(bound, results)
         if entry.compiled.changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if mode == self._mode:
             self._make_call_stub(entry, bound, backend)
         return value
@@ -478,11 +478,11 @@ class Gradient(Function):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params, given)
         else:
-            results = entry.run(backend, params, given)
+            results = entry.run(backend, params, given, bound)
         gradients = entry.gradients(bound, results)
         value = entry.value(bound, results) if valued else None
         if changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if given is None:
             self._make_call_stub(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)

@@ -19,6 +19,7 @@ import numpy as np
 from ..cache import parsed_sources
 from ..call import bind_arguments
 from ..call.backend_choice import STORED
+from ..call.calls_choice import choose_calls
 from ..call.guards import PathResolver, changed_object_text
 from ..call.type_key import type_key
 from ..errors import (
@@ -69,6 +70,7 @@ class Options:
     backend: str | None = None
     parallel: bool | None = None  # None: where it is profitable
     tensors: bool = False  # array arguments have value semantics, as in the `tf` namespace
+    calls: str = "inline"  # whether calls of functions are inlined (`Request.calls`)
     target: str = "cpu"  # or "cuda", "cuda-emulated"
 
 
@@ -273,6 +275,7 @@ class Specialiser:
             lifted_ints=self.lifted_ints,
             boundscheck=self.options.boundscheck,
             parallel=self.parallel,
+            calls=self.options.calls,
             decorated=self.decorated(),
             target="cpu" if self.options.target == "cpu" else "cuda",
         )
@@ -418,7 +421,7 @@ def specialiser_for(
         names = binder.countable(target, method)
         wrt = bind_arguments.resolve_wrt(options.wrt, names, function.__qualname__)
     has_aux = options.has_aux and mode == "vjp"
-    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None)
+    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None, calls=choose_calls())
     # Stored in the function's own dict, so that both have the same lifetime.
     known = vars(function).setdefault("__s2s__", {})
     key = (mode, options, target.vectorized)

@@ -28,7 +28,7 @@ from .outside.objects import Objects
 from .patterns import Leaf, unpack
 from .places import TOO_DEEP, Frame, Places
 from .session import Part
-from .shared import Captured, NeedOutline, _packed
+from .shared import Captured, NeedOutline, _packed, owner_of
 from .values import Cell, Closure, Conflict, Ended, Maybe, Num, Obj, Rec, Ref, Undefined, Value
 from .variables import Variables
 
@@ -155,13 +155,16 @@ class Frames(Part):
         key = ("captured", holder, name)
         if key in self.objects.lifted:
             return self.objects.lifted[key]
-        pattern, _ = _packed(holder, name)
+        pattern, packer = _packed(holder, name)
         path: Path = (("captured", name),)
 
         def take_in(variables: list[Var]) -> Value:
             def leaf(leaf: Leaf, name: str) -> Value:
                 var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
+                if self.b.facts.sizes is not None:
+                    owner = owner_of(holder)
+                    owner.arrays.pass_sizes(packer.leaves[leaf.index], var, self.b.facts)
                 return value
 
             return unpack(pattern, self.evaluator, leaf, name, path)
@@ -223,6 +226,7 @@ class Frames(Part):
             identity,
             self.joins.runtime_depth,
             calls,
+            self.places.library_site(function, at, next(iter(env.values()), None)),
         )
         hint = self.session.b.hint
         stmt = self.places.enter(frame)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr, print_typed, tuple_
 from .gemm import gemm_kernel, gemm_kernel_name
-from .host import Blocks, Fetch, HostStmt, Launch, Slot
 from .kernel_writer import Failure, KernelText
-from .partition import Plan
+from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
 from .spelling import device_function_text
 
 HEADER = """import math
@@ -31,7 +29,7 @@ def module_text(plan: Plan, routine: L.Routine) -> str:
     functions = sorted({f for k in plan.kernels for f in k.functions})
     parts = [HEADER, *map(device_function_text, functions)]
     parts += [_kernel_text(k) for k in plan.kernels]
-    parts += [gemm_kernel(dtype) for dtype in gemm_dtypes(plan)]
+    parts += [gemm_kernel(dtype) for dtype in plan.gemm_dtypes()]
     parts.append(_failures_text(plan.failures))
     parts.append("\n".join(HostWriter(plan, routine).function()) + "\n")
     return "\n\n".join(parts)
@@ -52,24 +50,6 @@ def _failures_text(failures: list[Failure]) -> str:
     return "\n".join([*lines, "]\n"])
 
 
-def walk(body: Sequence[Any]) -> Iterator[Any]:
-    """All statements of a host function, those of inner blocks included."""
-    for stmt in body:
-        yield stmt
-        for block in L.blocks_of(stmt):
-            yield from walk(block)
-
-
-def gemm_dtypes(plan: Plan) -> list[str]:
-    """The dtypes of the matrix products of a plan."""
-    found = {
-        plan.symbols.buffers[s.args[-1].buffer][0]
-        for s in walk(plan.body)
-        if isinstance(s, L.Call) and isinstance(s.args[-1], L.Subview)
-    }
-    return sorted(found)
-
-
 class HostWriter:
     """Writes the host function of a plan."""
 
@@ -88,8 +68,10 @@ class HostWriter:
                 lines.append(f"    {name} = np.{_np(dtype)}({name})")
         for name in sorted(self.plan.slots):
             dtype = self.symbols.scalars[name]
-            value = name if name in scalars else ("False" if dtype == "bool" else "0")
-            lines.append(f"    {name} = dev.scalar({value}, np.{_np(dtype)})")
+            if name in scalars:
+                lines.append(f"    {name} = dev.scalar({name}, np.{_np(dtype)})")
+            else:
+                lines.append(f"    {name} = dev.empty((1,), np.{_np(dtype)})")
         return [*lines, *self.block(self.plan.body, 1)]
 
     def _is_read(self, name: str) -> bool:
@@ -123,8 +105,6 @@ class HostWriter:
             return [f"{pad}{s.name} = dev.view({s.buffer}, {tuple_(s.sizes)})"]
         if isinstance(s, L.Rebind):
             return [f"{pad}{s.name} = {s.other}"]
-        if isinstance(s, Slot):
-            return [f"{pad}{s.name} = dev.scalar({expr(s.value)}, np.{_np(s.dtype)})"]
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
@@ -210,8 +190,6 @@ class HostWriter:
 
 
 def _exprs_of(s: HostStmt) -> list[L.Expr]:
-    if isinstance(s, Slot):
-        return [s.value]
     if isinstance(s, Blocks):
         return [s.cells]
     if isinstance(s, Launch):

@@ -5,8 +5,8 @@ else depends on them (`flush`).  A loop with independent iterations becomes a gr
 contains such loops or matrix products runs on the host.  Any other loop that computes with device
 values runs on one thread.
 
-What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until the
-placement is stable.
+What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until
+the placement is stable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import Span
-from ...ir.record import field, record
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.dependence import LoopReductions, explain_dependence, is_small
@@ -25,10 +24,10 @@ from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
-from .host import Blocks, Fetch, HostStmt, Launch, Slot
-from .kernel_writer import ATOMIC_DTYPES, Failure, KernelText, KernelWriter
+from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
+from .plan import Blocks, Fetch, HostStmt, Launch, Plan
 from .program import HostResult, KernelKind, LoopKind, Verdict
 from .symbols import Symbols
 
@@ -41,24 +40,6 @@ BLOCK = "BLOCK"
 _IN_KERNELS = (
     L.Let, L.Store, L.Loop, L.If, L.Comment, L.While, L.Break, L.Fail, L.Alloc,
 )  # fmt: skip
-
-
-@record
-class Plan:
-    """A host function and its kernels.
-
-    `slots` are the device scalars.  `bounds` are the works of the loops on one thread, with the
-    user's lines, which the host tests.  `lines` maps the comments to the lines of the source.
-    """
-
-    body: list[Any] = field(default_factory=list[Any])  # of `HostStmt`
-    kernels: list[KernelText] = field(default_factory=list[KernelText])
-    failures: list[Failure] = field(default_factory=list[Failure])
-    slots: set[str] = field(default_factory=set[str])
-    verdicts: list[Verdict] = field(default_factory=list[Verdict])
-    results: list[HostResult] = field(default_factory=list[HostResult])
-    syncs: int = 0
-    symbols: Symbols = field(default_factory=Symbols)
 
 
 def partition(
@@ -110,6 +91,8 @@ class _Planner:
         self.loops = 0  # the number of host loops around
         self.nests: dict[int, Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
+        # The loops that combine the results of blocks, by identity.
+        self.combining: dict[int, L.Loop] = {}
 
     # ---- helpers
 
@@ -118,7 +101,7 @@ class _Planner:
 
     def emit(self, stmt: HostStmt) -> None:
         """Append a statement of the host, after the comment that belongs to it."""
-        if self.line != self.host_line and not isinstance(stmt, (Launch, Slot)):
+        if self.line != self.host_line and not isinstance(stmt, Launch):
             self.out.append(L.Comment(self.line))
             self.host_line = self.line
         self.out.append(stmt)
@@ -406,6 +389,23 @@ class _Planner:
         self.finish(kernel, writer, [], [*lines, *(f"    {x}" for x in writer.exit_lines())])
         self.emit(Launch(kernel))
 
+    def take_pending(self) -> tuple[list[L.Stmt], str]:
+        """What is pending, which is no more, and its first line."""
+        body, self.pending = self.pending, []
+        self.pending_line = ""
+        return body, next((s.text for s in body if isinstance(s, L.Comment)), "")
+
+    def shared_scalars(self, body: list[L.Stmt]) -> set[str]:
+        """The device scalars that a region assigns and that are read elsewhere, or carried."""
+        inside = Counter[str]()
+        for s in L.walk(body):
+            inside.update(uses(s) | {*defs(s)})
+        exposed = upward_exposed(body)
+        bound = {n for s in L.walk(body) for n in defs(s)}
+        return {
+            n for n in bound & self.placement.device if self.mentions[n] > inside[n] or n in exposed
+        }
+
     def new_kernel(self, kind: KernelKind, line: str) -> KernelText:
         name = self.symbols.new_name(f"{self.name}_k{len(self.plan.kernels) + 1}")
         kernel = KernelText(name, kind, line)
@@ -431,7 +431,8 @@ class _Planner:
             for name, alloc in nest.reductions.private_buffers.items()
         }
         folds = nest.reductions.scalar_reductions
-        self.flush_for(nest, folds)
+        prologue = self.prologue_for(nest, folds)
+        shared = self.shared_scalars(prologue)
         counts = [self.named(_count(loop, len(loops)), "count") for loop in loops]
         cells = self.named(L.product(tuple(counts)), "cells")
         body: list[L.Stmt] = copy.deepcopy(nest.body)
@@ -454,12 +455,15 @@ class _Planner:
             self.emit(L.Alloc(parts, alloc.dtype, (threads, *sizes)))
             redirect_buffer(body, name, parts, thread)
         parts_of = self.fold_parts(folds, body, threads if checked else blocks)
+        region = [*_frame(loops, thread.name, parts_of), *prologue, *body]
         writer = KernelWriter(
-            kernel, [*_frame(loops, thread.name, parts_of), *body], self.symbols, self.placement,
-            self.plan.failures, (), nest.reductions.array_reductions,
+            kernel, region, self.symbols, self.placement, self.plan.failures, (),
+            nest.reductions.array_reductions,
         )  # fmt: skip
         lines = [
+            *(writer.block(prologue, 1) if prologue else []),
             f"    {thread.name} = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x",
+            *self.stores_of_one_thread(writer, thread.name, shared),
             *self.fold_starts(writer, folds, parts_of),
             *self.cell_loop(writer, loops, counts, cells, thread.name, body),
             *self.fold_ends(writer, folds, parts_of, thread.name, checked),
@@ -468,6 +472,15 @@ class _Planner:
         self.comment()
         self.emit(Launch(kernel, blocks, cells))
         self.combine(folds, parts_of, threads if checked else blocks)
+
+    def stores_of_one_thread(
+        self, writer: KernelWriter, thread: str, shared: set[str]
+    ) -> list[str]:
+        """The lines that store the scalars of a prologue."""
+        if not shared:
+            return []
+        stores = (f"        {line}" for line in writer.slot_stores(sorted(shared)))
+        return [f"    if {thread} == 0:", *stores]
 
     def local(self, hint: str) -> L.Name:
         """A name for a variable of kernels: the same in all of them."""
@@ -492,25 +505,57 @@ class _Planner:
         self.emit(L.Let(name.name, e))
         return name
 
-    def flush_for(self, nest: Nest, folds: dict[str, tuple[str, str]]) -> None:
-        """Launch what is pending unless it may as well run after the grid."""
-        if not self.pending:
-            return
+    def prologue_for(self, nest: Nest, folds: dict[str, tuple[str, str]]) -> list[L.Stmt]:
+        """Decide on what is pending before a grid; return what each thread of the grid computes
+        first.
+
+        Statements that the grid does not depend on remain pending.  Scalars that are cheap to
+        compute are computed by each thread, and stored by one.  Everything else is launched.
+        """
         mine = list(L.walk([_whole(nest)]))
         theirs = list(L.walk(self.pending))
-        touched = {n for s in mine for n in uses(s) | {*defs(s)}}
         assigned = {n for s in theirs for n in defs(s)}
         sums = {n for n, (op, _) in folds.items() if op == "+"}
         reads = {n for s in mine for n in uses(s)} - sums
-        if (
-            any(isinstance(s, (L.Fail, L.Loop, L.While)) for s in theirs)
-            or assigned & reads
-            or self._memory_conflict(mine, theirs, touched)
-        ):
+        conflict = self._memory_conflict(mine, theirs)
+        if not any(isinstance(s, L.Fail) for s in theirs) and not assigned & reads and not conflict:
+            return []
+        later = [] if conflict else self._starts_of(sums)
+        first = [s for s in self.pending if all(s is not q for q in later)]
+        rest = {n for s in L.walk(first) for n in defs(s)}
+        if conflict or not self._is_cheap(first) or rest & sums:
             self.flush()
+            return []
+        self.take_pending()
+        for s in later:
+            self.defer(s)
+        return first
 
-    def _memory_conflict(self, mine: list[L.Stmt], theirs: list[L.Stmt], touched: set[str]) -> bool:
+    def _starts_of(self, sums: set[str]) -> list[L.Stmt]:
+        """The pending assignments to sums that may as well run after the grid, which does not read
+        them."""
+        found: list[L.Stmt] = []
+        for position, s in enumerate(self.pending):
+            others = [q for q in self.pending if q is not s]
+            mentioned = {n for q in L.walk(others) for n in uses(q) | {*defs(q)}}
+            changed = {n for q in L.walk(self.pending[position:]) for n in defs(q)}
+            if isinstance(s, L.Let) and s.name in sums - mentioned and not uses(s) & changed:
+                found.append(s)
+        return found
+
+    def _is_cheap(self, body: list[L.Stmt]) -> bool:
+        """True if each thread of a grid may run statements: they assign scalars that they do not
+        read first, and their loops only combine the results of blocks."""
+        stmts = list(L.walk(body))
+        return (
+            all(isinstance(s, (L.Let, L.Comment, L.Loop)) for s in stmts)
+            and all(id(s) in self.combining for s in stmts if isinstance(s, L.Loop))
+            and not upward_exposed(body) & {n for s in stmts for n in defs(s)}
+        )
+
+    def _memory_conflict(self, mine: list[L.Stmt], theirs: list[L.Stmt]) -> bool:
         """True if two groups of statements may access the same memory, and one writes it."""
+        touched = {n for s in mine for n in uses(s)}
         written = {s.buffer for s in mine if isinstance(s, L.Store)}
         stored = {s.buffer for s in theirs if isinstance(s, L.Store)}
         buffers = {b for b in touched if b in self.symbols.buffers}
@@ -640,8 +685,13 @@ class _Planner:
             whole = L.Name(name, dtype)
             both = L.Bin("+", whole, part, dtype) if op == "+" else minmax_select(op, part, whole)
             load = L.Let(part.name, L.Load(parts, (k,), dtype))
-            loop = L.Loop(k.name, L.ZERO, self.named(count, "threads"), L.ONE, [load])
+            first = L.ZERO
+            if op != "+":  # each partial result includes the value before
+                self.defer(L.Let(name, L.Load(parts, (L.ZERO,), dtype)))
+                first = L.ONE
+            loop = L.Loop(k.name, first, self.named(count, "threads"), L.ONE, [load])
             loop.body.append(L.Let(name, both))
+            self.combining[id(loop)] = loop
             self.defer(loop)
 
 
