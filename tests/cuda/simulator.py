@@ -27,7 +27,7 @@ from s2s.backends import backends  # noqa: E402
 from s2s.transforms import pipeline  # noqa: E402
 from tests.cuda.races import Accesses, WatchedArray  # noqa: E402
 
-MAX_BLOCKS = 64
+MAX_BLOCKS = 6
 
 # The functions that kernels call, with NumPy's values instead of exceptions.
 _MATH = types.SimpleNamespace(
