@@ -94,8 +94,8 @@ class _Planner:
         self.loops = 0  # the number of host loops around
         self.nests: dict[int, Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
-        # The loops that combine the results of blocks, by identity.
-        self.combining: dict[int, L.Loop] = {}
+        # The statements that combine the results of blocks, by identity.
+        self.combining: dict[int, L.Stmt] = {}
 
     # ---- helpers
 
@@ -382,7 +382,8 @@ class _Planner:
             return
         inside = Counter[str]()
         for s in L.walk(body):
-            inside.update(uses(s) | {*defs(s)})
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         shared = {
@@ -407,7 +408,8 @@ class _Planner:
         """The device scalars that a region assigns and that are read elsewhere, or carried."""
         inside = Counter[str]()
         for s in L.walk(body):
-            inside.update(uses(s) | {*defs(s)})
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         return {
@@ -683,6 +685,8 @@ class _Planner:
             self.placement.device.add(name)
             part = self.symbols.new_scalar(f"{name}_part", dtype).name
             parts = self.symbols.new_buffer(f"{name}_parts", dtype, 1)
+            # The grid does not mention the scalar itself.
+            self.mentions[name] -= sum(name in uses(s) | {*defs(s)} for s in L.walk(body))
             rename_scalar(body, name, part)
             assert count is not None
             self.emit(L.Alloc(parts, dtype, (count,)))
@@ -771,11 +775,13 @@ class _Planner:
             load = L.Let(part.name, L.Load(parts, (k,), dtype))
             first = L.ZERO
             if op != "+":  # each partial result includes the value before
-                self.defer(L.Let(name, L.Load(parts, (L.ZERO,), dtype)))
+                start = L.Let(name, L.Load(parts, (L.ZERO,), dtype))
+                self.combining[id(start)] = start
+                self.defer(start)
                 first = L.ONE
             loop = L.Loop(k.name, first, self.named(count, "threads"), L.ONE, [load])
             loop.body.append(L.Let(name, both))
-            self.combining[id(loop)] = loop
+            self.combining |= {id(q): q for q in L.walk([loop])}
             self.defer(loop)
 
 
