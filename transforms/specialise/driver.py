@@ -213,6 +213,7 @@ class Specialiser:
             if p.kind is p.VAR_POSITIONAL:
                 args += self.objects.static_items(value) or ()
             elif p.kind is p.VAR_KEYWORD:
+                assert isinstance(value, DictVal)
                 content = self.session.state.heap[value.cell]
                 kwargs.update(zip(content.keys, content.values))
             elif p.kind is p.KEYWORD_ONLY:

@@ -48,7 +48,7 @@ from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
-from .values import Cell, Ended, Num, Ref, Value
+from .values import Cell, Ended, Num, Ref, Value, array
 
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
@@ -90,7 +90,7 @@ class Outlines(Part):
         self.effects.refuse_changed(outlined.looked_up, callee.name, node)
         self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
-        values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
+        values: list[Value] = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
         values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
         operands = tuple(self.arrays.sym(v).operand for v in values)
         if outcome.result is None:
@@ -128,21 +128,21 @@ class Outlines(Part):
             targets[leaf.index] = Var(name, resolve_dims(type_, name))
         call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
         self.b.block.append(call)
-        made: dict[int, Value] = {}
+        made: dict[int, Num | Ref] = {}
 
         def value(leaf: Leaf, _: str) -> Value:
             var = targets[leaf.index]
             if leaf.index not in made:
-                made[leaf.index] = (
-                    Num(var) if isinstance(var.type, Scalar) else self.arrays.new_array(var)
-                )
-                if isinstance(made[leaf.index], Ref):
-                    made[leaf.index].cell.tensor = leaf.tensor
+                if isinstance(var.type, Scalar):
+                    made[leaf.index] = Num(var)
+                else:
+                    made[leaf.index] = ref = self.arrays.new_array(var)
+                    ref.cell.tensor = leaf.tensor
             return made[leaf.index]
 
         result = unpack(outcome.result, self.evaluator, value, self.b.hint)
         for pair in outcome.shared:
-            cells = {(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
+            cells = {array(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
             if len(cells) == 2:
                 self.state.pairs.add(frozenset(cells))
         return result
@@ -211,7 +211,7 @@ class Outlines(Part):
             variables.append(var)
             return value
 
-        values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
+        values: Any = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
         inner.session.state.env.update(zip(names, values))
         node = callee.source.node
         result: Pattern | None = None

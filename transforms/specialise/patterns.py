@@ -141,7 +141,7 @@ class Packer:
         self.leaves: list[Num | Ref | Rec] = []
         self.numbers: dict[Cell, int] = {}
 
-    def pack(self, value: Value) -> Pattern:
+    def pack(self, value: Value | tuple[Value, ...]) -> Pattern:
         if isinstance(value, (Num, Ref, Rec)):
             return self.leaf(value)
         if type(value) is tuple:

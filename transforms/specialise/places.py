@@ -44,7 +44,7 @@ class Frame:
     calls: tuple[Span, ...] = ()  # where it and those around it were called
     stmt: core.Stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
-    result: Value = None
+    result: Value | None = None
     final: dict[str, Value] | None = None
 
 

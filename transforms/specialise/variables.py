@@ -12,7 +12,7 @@ from ..ir.record import field, record
 from ..syntax import core
 from .places import Places
 from .session import Part
-from .values import Cell
+from .values import Cell, Value
 
 
 @record(eq=False)
@@ -119,5 +119,5 @@ class Variables(Part):
 
 
 @record(frozen=True)
-class TapeVal:
+class TapeVal(Value):
     tape: Tape

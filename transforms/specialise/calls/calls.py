@@ -295,9 +295,9 @@ class Calls(Part):
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
             return self.objects.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
-        held_by_owner = isinstance(holder, Obj) and holder.value is owner
-        if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
-            return holder, Obj(function, at)
+        if isinstance(holder, Obj) and holder.value is owner and step == ".":
+            if getattr(type(owner), name, None) is function:
+                return holder, Obj(function, at)
         self.objects.lift(function, at)  # another function may take its place
         return self.objects.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
@@ -339,7 +339,7 @@ class Calls(Part):
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and "where" in kwargs:
             return self.call_function(Obj(copy_where), args, kwargs, node)
         if _is_add_at(value) and len(args) == 3 and isinstance(args[0], Ref) and not kwargs:
-            ref, index, addend = args
+            ref, (_, index, addend) = args[0], args
             if not isinstance(addend, (Num, Ref)):
                 addend = self.indexing.as_array(addend, node)
             items = self.indexing.index_items(ref, index, node)

@@ -434,7 +434,7 @@ class Joins(Part):
 
         with self.b.at(self.places.origin(node)):
             ended = self.if_(cond, side(then), side(orelse))
-        value = self.state.env.pop(slot, None)
+        value = self.state.env.pop(slot, UNDEFINED)
         if saved is not None:
             self.state.env[slot] = saved
         if ended:

@@ -54,7 +54,7 @@ class Plan:
     cells: dict[Key, Cell] = field(default_factory=dict)
     # containers that are made anew in iterations: the one at hand
     boxes: dict[Key, Cell] = field(default_factory=dict)
-    maybe: dict[Key, Value] = field(default_factory=dict)
+    maybe: dict[Key, tuple[Value, State]] = field(default_factory=dict)
     grows: dict[Cell, Type] = field(default_factory=dict)
     conflicts: dict[Key, Conflict] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)

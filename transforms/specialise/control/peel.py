@@ -18,7 +18,7 @@ from ...syntax.traverse import walk
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Maybe, Num, Ref, Value, constant
+from ..values import Maybe, Num, Ref, Value, constant, number
 from .joins import Joins
 
 LONGEST = 512  # iterations that are written out one by one
@@ -90,7 +90,9 @@ class Peel(Part):
         return self.joins.if_(self.arrays.negated(over), rest, lambda: False)
 
     def is_over(self, until: str | None, node: core.Node) -> Num:
-        return constant(False) if until is None else self.arrays.usable(self.state.env[until], node)
+        if until is None:
+            return constant(False)
+        return number(self.arrays.usable(self.state.env[until], node))
 
     def _changed_kind(self, after: dict[str, Any], node: core.Node) -> str | None:
         """A name that the loop makes something else, and that is read after it."""

@@ -11,7 +11,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays, is_basic, number_items
 from ..places import Places
 from ..session import Part
-from ..values import Cell, Num, Ref, ViewStep
+from ..values import Cell, Num, Ref, ViewStep, array
 from ..variables import Variables
 from .joins import Joins
 
@@ -98,7 +98,7 @@ class Updates(Part):
                     lambda y=y: self._fresh_read(y),
                     self.places.stmt or node,
                 )
-                self.state.heap[cell] = self.state.heap[value.cell]
+                self.state.heap[cell] = self.state.heap[array(value).cell]
 
     def _fresh_read(self, ref: Ref) -> Ref:
         value = self.arrays.read(ref)

@@ -37,6 +37,7 @@ from ..places import Places
 from ..session import Part
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    UNDEFINED,
     Args,
     Closure,
     DictVal,
@@ -235,7 +236,7 @@ class CustomRules(Part):
                 pattern, outs = self.tracing.packed(traced.result, node)
             seeds = self.tracing.matched(seed, pattern, outs, node, "the adjoint")
             floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
-            again = Traced(self._quiet(block), [], [], inputs, None)
+            again = Traced(self._quiet(block), [], [], inputs, UNDEFINED)
             return self.derived.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
 
         return self.customised(traced.result, inputs, pullback, node)

@@ -73,6 +73,7 @@ class Derivatives(Part):
     ) -> Value:
         """What `s2s.vjp(f, *primals)` returned, called with a cotangent."""
         *primals, seed = args
+        assert isinstance(derived.function, DerivedVal)
         return self.pull(derived.function, tuple(primals), {}, seed, node)[1]
 
     @derives("hvp")

@@ -32,12 +32,12 @@ from ..patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Args, Cell, Closure, Ended, Kwargs, Num, Obj, Partial, Ref, Value
+from ..values import UNDEFINED, Args, Cell, Closure, Ended, Kwargs, Num, Obj, Partial, Ref, Value
 from ..variables import Variables
 
 
 @record(frozen=True)
-class DerivedVal:
+class DerivedVal(Value):
     """A derivative of a function, not yet called.  `wrt` is a name, a position, or a tuple of
     them; `options` are those of its kind."""
 
@@ -82,7 +82,7 @@ class Tracing(Part):
     def trace(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Traced:
         args, kwargs = list(args), dict(kwargs)
         wrt = derived.wrt if isinstance(derived.wrt, tuple) else (derived.wrt,)
-        traced = Traced([], [], [], [], None)
+        traced = Traced([], [], [], [], UNDEFINED)
         originals: list[tuple[Cell, Any]] = []
         fresh: list[tuple[Cell, Var]] = []
         for which in wrt:

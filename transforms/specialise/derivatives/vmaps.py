@@ -25,7 +25,19 @@ from ..patterns import Leaf, Node, Packer, Pattern
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Args, DictVal, Ended, Kwargs, ListVal, Num, Obj, Ref, TupleVal, Value
+from ..values import (
+    UNDEFINED,
+    Args,
+    DictVal,
+    Ended,
+    Kwargs,
+    ListVal,
+    Num,
+    Obj,
+    Ref,
+    TupleVal,
+    Value,
+)
 from .tracing import DerivedVal, Traced, Tracing
 
 
@@ -44,7 +56,7 @@ class Vmaps(Part):
         self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         args, kwargs = list(args), dict(kwargs)
-        traced = Traced([], [], [], [], None)
+        traced = Traced([], [], [], [], UNDEFINED)
         size = self._take_elements(derived, args, kwargs, traced, node)
         heap, envs = dict(self.state.heap), [dict(e) for e in self.state.envs]
         try:
@@ -299,8 +311,7 @@ class Vmaps(Part):
     def setting(self, derived: DerivedVal, name: str, node: core.Node, default: Any = None) -> Any:
         """An option, as Python has it."""
         value = derived.option(name, default)
-        plain = value is None or isinstance(value, (int, str, tuple, AxesByName))
-        return value if plain else self._plain(value, node, name)
+        return self._plain(value, node, name) if isinstance(value, Value) else value
 
     def _plain(self, value: Value, node: core.Node, what: str) -> Any:
         if isinstance(value, DictVal):

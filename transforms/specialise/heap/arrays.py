@@ -6,6 +6,7 @@ Writing yields a new version of the whole cell, so that every alias sees it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -94,7 +95,7 @@ class Arrays(Part):
 
     # ---- reading
 
-    def sym(self, value: Num | Ref | Rec) -> Sym:
+    def sym(self, value: Value) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
             self.variables.note_access(value.cell)
@@ -104,7 +105,8 @@ class Arrays(Part):
             raise self.places.refusal(
                 self.places.stmt or self.places.frame.node, what, "", S2STypeError
             )
-        return Sym(self.b, value.operand)
+        scalar: Any = value
+        return Sym(self.b, scalar.operand)
 
     def read(self, ref: Ref) -> Var:
         base = self.state.heap[ref.cell]
@@ -348,10 +350,10 @@ class Arrays(Part):
         """Cells that can still be reached through a name that may yet be read."""
         return self.cells_in(self.live_values())
 
-    def cells_in(self, values: list[Value]) -> set[Cell]:
+    def cells_in(self, values: Iterable[Value | None]) -> set[Cell]:
         """The cells of these values, and all that can be reached from there."""
         found: set[Cell] = set()
-        todo = list(values)
+        todo: list[Any] = list(values)
         while todo:
             value = todo.pop()
             if isinstance(value, GeneratorVal):

@@ -15,7 +15,7 @@ from ..operations.streams import Stream
 from ..operations.truth import Truth
 from ..places import Places
 from ..session import Part
-from ..values import Num, RangeVal, constant
+from ..values import Num, RangeVal, constant, number
 
 
 @record(eq=False)
@@ -80,7 +80,7 @@ class RunTimeLoops(Part):
 
         def inner() -> bool:
             # The position is not a name of the user's: it is gone before anyone sees it.
-            position = self.state.env.pop(index.id)
+            position = number(self.state.env.pop(index.id))
             self.evaluator.bind(target, stream.element(position), node)
             return body()
 

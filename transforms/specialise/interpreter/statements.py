@@ -49,8 +49,10 @@ from ..values import (
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
     kind_text,
+    number,
 )
 from .expressions import BINARY, Expressions
 from .imports import Imports
@@ -287,7 +289,7 @@ class Statements(Part):
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
                 count = self.arrays.wrap(self.b.emit("list_len", content.operand))
-                self._check_unpacked(count, len(names), node)
+                self._check_unpacked(number(count), len(names), node)
                 items = [self.lists.list_element(content, i) for i in range(len(names))]
             else:
                 self.places.refuse(node, f"{kind_text(value)} cannot be unpacked here")
@@ -332,7 +334,7 @@ class Statements(Part):
         rest = self.attributes.subscript(value, SliceVal(constant(at), until, None), node)
         edges = [*range(at), *range(-after, 0)]
         items = [self.attributes.row(value, constant(i), node) for i in edges]
-        return [*items[:at], self.stores.rows_of(rest, node), *items[at:]]
+        return [*items[:at], self.stores.rows_of(array(rest), node), *items[at:]]
 
     @runs(core.Augment)
     def run_Augment(self, node: core.Augment) -> None:
@@ -396,7 +398,7 @@ class Statements(Part):
             self.evaluator.call_method(current, "extend", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated = self.operators.binary(name, current, value, node)
+            repeated: Any = self.operators.binary(name, current, value, node)
             self.effects.refuse_growth(current.cell, node)
             self.arrays.refuse_shared(current.cell, node)
             if current.cell in self.streams.run_over:

@@ -26,6 +26,7 @@ from ..values import (
     Cell,
     DictVal,
     Growing,
+    InstanceVal,
     ListVal,
     Num,
     Obj,
@@ -106,6 +107,7 @@ class Operators(Part):
             return False
         own, other = (inspect.getattr_static(c, name, None) for c in reversed(classes))
         if own is None:
+            assert isinstance(right, (Obj, InstanceVal, TupleVal))
             self.object_attributes.guard_no_method(right, name)
         return own is not None and own is not other
 

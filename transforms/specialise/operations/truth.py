@@ -28,6 +28,7 @@ from ..values import (
     Value,
     ViewVal,
     constant,
+    number,
 )
 from .streams import Streams
 
@@ -92,7 +93,7 @@ class Truth(Part):
         combine = self.lazy_and if node.op == "and" else self.lazy_or
         value = self.condition(node.values[0])
         for other in node.values[1:]:
-            value = combine(value, lambda other=other: self.condition(other), node)
+            value = number(combine(value, lambda other=other: self.condition(other), node))
         return value
 
     def lazy_and(self, left: Value, right: Any, node: core.Node) -> Value:
@@ -115,12 +116,12 @@ class Truth(Part):
         attempt = self.session.checkpoint()
         before = self.state.copy()
         block: Block = []
-        value: Value = None
+        value: Value | None = None
         with self.b.into(block), self.joins.at_run_time(), suppress(Ended):
             value = right()
-        is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
+        scalar = isinstance(value, Num) and value.operand.type.dtype == "bool"
         harmless = all(_harmless(s) for s in block) and not self.state.changed_since(before)
-        if is_bool and left is cond and harmless:
+        if isinstance(value, Num) and scalar and left is cond and harmless:
             self.b.block.extend(block)
             if value.known is not None:
                 stays = value.known[0] == (name == "logical_and")

@@ -32,7 +32,7 @@ class Counts(Exception):
         super().__init__(paths)
 
 
-def _is_baked_int(value: Value) -> bool:
+def _is_baked_int(value: Value | None) -> bool:
     known = value.known[0] if isinstance(value, Num) and value.known is not None else None
     return isinstance(known, int) and not isinstance(known, bool)
 

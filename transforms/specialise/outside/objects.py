@@ -51,6 +51,7 @@ from ..values import (
     Cell,
     DictVal,
     EnumerateVal,
+    InstanceVal,
     Items,
     KeysVal,
     ListVal,
@@ -80,7 +81,9 @@ class Objects(Part):
     arrays: Arrays
     lifted: dict[Any, Value] = field(default_factory=dict, init=False)
     # those reached, and by which path first
-    containers: list[tuple[Path, Any, Value]] = field(default_factory=list, init=False)
+    containers: list[tuple[Path, object, ListVal | DictVal | InstanceVal]] = field(
+        default_factory=list, init=False
+    )
     reached: dict[Any, list[Var]] = field(default_factory=dict, init=False)
     # attributes (object, name) and containers (object, None) that were read, by identity
     looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict, init=False)
@@ -222,7 +225,7 @@ class Objects(Part):
                 self.shared.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
                 return lifted
         out = self._lift_parts(value, path)
-        if not isinstance(value, tuple):
+        if isinstance(out, (ListVal, DictVal, InstanceVal)):
             self.containers.append((path, value, out))
         return out
 
@@ -316,7 +319,9 @@ class Objects(Part):
         except (AttributeError, KeyError):
             found = None
         path = path if found is cls else otherwise
-        return self.lift(cls, path or self.held(cls))
+        made = self.lift(cls, path or self.held(cls))
+        assert isinstance(made, Obj)
+        return made
 
     def static_items(self, value: Value) -> list[Value] | None:
         """The elements of a sequence whose length is known; None for run-time ones."""
@@ -394,6 +399,7 @@ class Objects(Part):
         self.shared.object_guards.append(watched)
         array = (*path, (".", "_array"))
         ref = self.lift(value._array, array)
+        assert isinstance(ref, Ref)
         self.variables.watch(ref.cell, value)
         # A caller passes the array on, and knows that it is a Variable's.
         self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
@@ -411,8 +417,9 @@ def view_items(content: Any, kind: str) -> list[Value]:
 
 def path_of_class(value: Value) -> Path:
     """That of the class of an object, if one leads to it."""
-    is_object = isinstance(value, Obj) and not isinstance(value.value, type)
-    return (*value.path, (".", "__class__")) if is_object and value.path else ()
+    if isinstance(value, Obj) and value.path and not isinstance(value.value, type):
+        return (*value.path, (".", "__class__"))
+    return ()
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:

@@ -28,6 +28,7 @@ from ..values import (
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
     kind_text,
 )
@@ -194,8 +195,8 @@ class Indexing(Part):
     def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
             args = (value.start, value.stop, value.step)
-            return self.evaluator.call(Obj(np.arange), args, {}, node)
-        return self.evaluator.call(Obj(np.array), (value,), {}, node)
+            return array(self.evaluator.call(Obj(np.arange), args, {}, node))
+        return array(self.evaluator.call(Obj(np.array), (value,), {}, node))
 
     # ---- records
 

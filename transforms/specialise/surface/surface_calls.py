@@ -68,6 +68,7 @@ class SurfaceCalls(Part):
         axis = kwargs.get("axis") or (args[1] if len(args) > 1 else constant(0))
         axis = self.indexing.integer(axis, node)
         axis = self.arrays.static(axis, node, "the axis")
+        assert isinstance(args[0], ListVal)
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
         told = {
             k: self.arrays.static(v, node, k)
