@@ -19,7 +19,7 @@ from .values import State
 # What is known of the source text alone, what holds in every attempt, and what has happened in
 # the world outside: it is not undone.
 KEPT = frozenset(
-    "sources desugared lifetimes assumed static running builds built built_after".split()
+    "sources desugared lifetimes assumed static unkept running builds built built_after".split()
 )
 
 
@@ -53,6 +53,7 @@ class Session:
     given: bool
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
+    # the names and calls (`Frames`) of the evaluator of the caller
     outer: Any = None
     # makes the evaluator of a function whose calls stay calls
     nested: Callable[[Callee], Any] | None = None

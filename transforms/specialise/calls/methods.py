@@ -131,6 +131,10 @@ class Methods(Part):
                 node,
             )
         if isinstance(owner, Ref) and name == "fill":
+            rank = self.arrays.ref_type(args[0]).ndim if isinstance(args[0], Ref) else 0
+            if rank or isinstance(args[0], (ListVal, TupleVal)):
+                text = "setting an array element with a sequence."
+                raise self.places.located(ValueError(text), node)
             with self.guards.guarding(node):
                 self.updates.write(owner, (), self.arrays.sym(args[0]), node)
             return Obj(None)

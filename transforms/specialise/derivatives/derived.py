@@ -20,6 +20,7 @@ from ...ir.nodes import Block, Const, Function, Module, Operand, Scalar, Var, is
 from ...ir.record import record, replace
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..patterns import Leaf, leaves_of, unpack
@@ -34,6 +35,7 @@ from .tracing import DerivedVal, Traced, Tracing
 class Derivatives(Part):
     """Functions that are derivatives of others, and their calls."""
 
+    frames: Frames
     places: Places
     variables: Variables
     arrays: Arrays
@@ -200,11 +202,16 @@ class Derivatives(Part):
         return replace(made, params=made.params[:own], body=body)
 
     def reverse_of(
-        self, function: Function, wrt: tuple[str, ...], inner: tuple[str, ...] = ()
+        self,
+        function: Function,
+        wrt: tuple[str, ...],
+        inner: tuple[str, ...] = (),
+        split: bool = True,
     ) -> Function:
         """The vector-Jacobian product of a function made of the program's own statements, and
-        those of the functions it calls."""
-        products = CalleeVjps(Module(self.tracing.callees(function.body), ""))
+        those of the functions it calls.  Without `split` its forward part calls the functions
+        that these statements call, and no others."""
+        products = CalleeVjps(Module(self.tracing.callees(function.body), ""), split)
         seeded = tuple(range(len(function.results)))
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
         generate_callee_vjps(products)
@@ -256,7 +263,7 @@ class Derivatives(Part):
             dot = found.get(leaf.index)
             return Obj(None) if dot is None else self.tracing.wrap_operand(dot)
 
-        return TupleVal((traced.result, unpack(pattern, self.evaluator, leaf, "tangent")))
+        return TupleVal((traced.result, unpack(pattern, self.frames, leaf, "tangent")))
 
     # ---- what a function emits, by itself
 

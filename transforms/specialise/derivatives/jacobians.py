@@ -32,6 +32,7 @@ from ...ir.symbolic_dims import Dim
 from ...rules.axes_and_sizes import constant_value, product
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..patterns import Leaf, unpack
 from ..places import Places
 from ..session import Part
@@ -57,6 +58,7 @@ class Basis:
 class Jacobians(Part):
     """Jacobians and Hessians."""
 
+    frames: Frames
     places: Places
     tracing: Tracing
     derived: Derivatives
@@ -100,7 +102,7 @@ class Jacobians(Part):
         def leaf(leaf: Leaf, name: str) -> Value:
             return self.derived.like_wrt(derived, traced, blocks[leaf.index])
 
-        return unpack(pattern, self.evaluator, leaf, "jacobian")
+        return unpack(pattern, self.frames, leaf, "jacobian")
 
     def _refuse_complex(
         self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: core.Node

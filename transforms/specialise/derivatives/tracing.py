@@ -27,6 +27,7 @@ from ...ir.record import field, record, replace
 from ...simplify import simplify_function
 from ...simplify.cse import cse_block
 from ...syntax import core
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from ..places import Places
@@ -73,6 +74,7 @@ class Traced:
 class Tracing(Part):
     """Functions as blocks of operations, and structures as their leaves."""
 
+    frames: Frames
     places: Places
     variables: Variables
     arrays: Arrays
@@ -205,7 +207,7 @@ class Tracing(Part):
         def refuse(why: str) -> Any:
             return self.places.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
 
-        return Packer(self.evaluator, lambda index, number: False, refuse)
+        return Packer(self.frames, lambda index, number: False, refuse)
 
     def packed(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self.packer(node)
@@ -311,7 +313,7 @@ class Tracing(Part):
 
     def filled(self, pattern: Pattern, values: dict[int, Value], name: str) -> Value:
         """A value of the structure `pattern` with these leaves."""
-        return unpack(pattern, self.evaluator, lambda leaf, _: values[leaf.index], name)
+        return unpack(pattern, self.frames, lambda leaf, _: values[leaf.index], name)
 
     def wrap_operand(self, operand: Operand) -> Value:
         if isinstance(operand, Const) or not isinstance(operand.type, Array):

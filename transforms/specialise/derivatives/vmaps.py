@@ -19,6 +19,7 @@ from ...ir.record import record
 from ...ir.symbolic_dims import Dim
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..patterns import Leaf, Node, Packer, Pattern
@@ -45,6 +46,7 @@ from .tracing import DerivedVal, Traced, Tracing
 class Vmaps(Part):
     """`vmap`."""
 
+    frames: Frames
     places: Places
     arrays: Arrays
     objects: Objects
@@ -199,7 +201,7 @@ class Vmaps(Part):
                 node, f"{why} cannot be mapped over", "pass numbers and arrays"
             )
 
-        return Packer(self.evaluator, lambda index, number: False, refuse)
+        return Packer(self.frames, lambda index, number: False, refuse)
 
     def _returned_leaves(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self._element_packer(node)

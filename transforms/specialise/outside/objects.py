@@ -129,7 +129,7 @@ class Objects(Part):
         self.session.params.append(Param(name, path, spec, var.type))
         self.reached[Lifted(path, value)] = [var]
         # Sizes are read off the arguments at hand, where there are any.
-        if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
+        if isinstance(spec, ArraySpec) and value is not None and self.b.facts.sizes is not None:
             for axis, size in enumerate(value.shape):
                 self.b.facts.sizes[f"{name}.{axis}"] = size
         if isinstance(spec, ScalarSpec):
@@ -163,6 +163,15 @@ class Objects(Part):
         self.lifted[path] = result
         return result
 
+    def known(self, path: Path) -> Value | None:
+        """What was lifted from a path; of what callers have lifted, the objects."""
+        value = self.lifted.get(path)
+        outer = self.session.outer
+        while value is None and self.shared.keep and outer is not None:
+            found = outer.objects.lifted.get(path)
+            value, outer = found if isinstance(found, Obj) else None, outer.session.outer
+        return value
+
     def _lift(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
         try:
             return self._lift_supported(value, path, guarded, static)
@@ -192,7 +201,8 @@ class Objects(Part):
                 self.shared.object_guards.append(ObjectGuard(path, "equals", value))
             return Num(const(value), (value,))
         refuse_foreign(value)
-        if isinstance(value, (np.ndarray, np.random.Generator)):
+        is_array = isinstance(value, np.ndarray) or hasattr(type(value), "_s2s_device")
+        if is_array or isinstance(value, np.random.Generator):
             return self._described(value, path)
         if hasattr(type(value), "_s2s_variable"):
             if not guarded:
