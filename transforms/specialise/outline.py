@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
@@ -60,7 +60,7 @@ from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
-from .values import Cell, Ended, Num, Ref, Value, array
+from .values import Cell, Ended, Num, Rec, Ref, Value, array
 
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
@@ -83,7 +83,7 @@ class Outlines(Part):
 
     def pattern_of(
         self, callee: Callee, env: dict[str, Value], node: core.Node
-    ) -> tuple[Pattern, list[Any]]:
+    ) -> tuple[Pattern, list[Num | Ref | Rec]]:
         """The structure of the arguments of a call, and the numbers and arrays in them."""
         packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
         return packer.pack(tuple(env.values())), packer.leaves
@@ -345,7 +345,7 @@ class Outlines(Part):
         )
         return function, Outcome(result, reached, shared, notes.get("needs", ()))
 
-    def refuse_result(self, why: str) -> Any:
+    def refuse_result(self, why: str) -> NoReturn:
         name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
         return self.places.refuse(

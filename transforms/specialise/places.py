@@ -111,7 +111,7 @@ class Places(Part):
     def resume(self, position: Position) -> None:
         self.stmt, self.frame.stmt = position
 
-    def holders(self) -> Iterable[Any]:
+    def holders(self) -> Iterable[object]:
         return self.stack
 
     def env_of(self, frame: Frame) -> dict[str, Value]:

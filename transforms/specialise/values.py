@@ -362,6 +362,12 @@ class Ended(Exception):
     """The path being run always ends in an error from here on."""
 
 
+# an object of Python: of the user's program, or what is known while compiling
+PyObject: TypeAlias = Any
+# what a cell holds: the version of an array, or the elements of a container
+Content: TypeAlias = "Var | Items | Growing | Fields | Conflict | Value"
+# an index, one entry for each axis
+IndexItems: TypeAlias = "tuple[tuple[PyObject, ...], ...]"
 Args: TypeAlias = Sequence[Value]
 Kwargs: TypeAlias = dict[str, Value]
 

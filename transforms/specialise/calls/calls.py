@@ -55,6 +55,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -323,7 +324,7 @@ class Calls(Part):
 
     # ---- operations
 
-    def must_fit(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> None:
+    def must_fit(self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> None:
         """Raises a TypeError, as Python does, for arguments that a function does not take."""
         problem = misfit(function, args, kwargs)
         if problem and self.joins.runtime_depth:

@@ -62,7 +62,7 @@ class PythonCalls(Part):
     frames: Frames
 
     @builtin(range)
-    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> RangeVal:
         numbers = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
         if len(numbers) == 1:

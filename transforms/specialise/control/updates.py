@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir.builder import Sym
 from ...ir.nodes import Array, Operand, Var, is_complex
 from ...ir.record import record
 from ...rules.integer_range_checks import require_in_range
@@ -26,7 +27,12 @@ class Updates(Part):
     joins: Joins
 
     def write(
-        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: core.Node, add: bool = False
+        self,
+        ref: Ref,
+        steps: tuple[ViewStep, ...],
+        value: Sym | Operand,
+        node: core.Node,
+        add: bool = False,
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell

@@ -6,7 +6,7 @@ that pulls their adjoints back, specialised here, where the program's names are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -253,7 +253,7 @@ class CustomRules(Part):
     def customised(
         self,
         value: Value,
-        inputs: list[Any],
+        inputs: Sequence[Operand],
         pull: Callable[[Value], list[Operand]],
         node: core.Node,
     ) -> Value:

@@ -50,13 +50,14 @@ class Derivatives(Part):
     ) -> Value:
         value, gradients = self.gradients(derived, args, kwargs, node)
         if derived.has_aux:
+            assert isinstance(value, TupleVal)
             return TupleVal((gradients, value.values[1]))
         return gradients
 
     @derives("value_and_grad")
     def derive_value_and_grad(
         self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
-    ) -> Any:
+    ) -> Value:
         return TupleVal(self.gradients(derived, args, kwargs, node))
 
     @derives("jvp")
@@ -118,7 +119,9 @@ class Derivatives(Part):
 
     # ---- reverse mode
 
-    def gradients(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def gradients(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> tuple[Value, Value]:
         """The value (with its aux) and the gradients."""
         traced = self.tracing.trace(derived, args, kwargs, node)
         value = traced.result

@@ -198,7 +198,7 @@ class Jacobians(Part):
         items = (("slice", 1, 2, None), *((("all",),) * (table.ndim - 1)))
         return self.b.emit("index", table, basis.starts[i], stop, items=items)
 
-    def shaped_as(self, x: Sym, sizes: Sequence[Any]) -> Operand:
+    def shaped_as(self, x: Sym, sizes: Sequence[Operand | Dim | Sym | int]) -> Operand:
         if sizes:
             return x.operand if x.ndim == len(sizes) else self.b.emit("reshape", x, *sizes).operand
         items = tuple(("int", 1) for _ in range(x.ndim))
@@ -262,7 +262,7 @@ class Jacobians(Part):
             dots = self.b.emit("transpose", dots, axes=(*range(1, dots.ndim), 0))
         return self.shaped_as(dots, [*sizes, *basis.sizes[i]])
 
-    def over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
+    def over_seeds(self, made: Function, seeds: Sequence[Var], total: Sym) -> Function:
         count = self.b.sym(total).operand
         size = extent_of(count)
         mapped, names = [s.name for s in seeds], self.b.names

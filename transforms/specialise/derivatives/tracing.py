@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...frontend.derivative_spec import DIRECTED, Derived
 from ...frontend.signature import signature
+from ...ir.builder import Sym
 from ...ir.errors import S2STypeError
 from ...ir.nodes import (
     Array,
@@ -234,7 +236,7 @@ class Tracing(Part):
                 out.append(self.fitted(self.arrays.sym(given), x, what))
         return out
 
-    def fitted(self, given: Any, x: Operand, what: str) -> Operand:
+    def fitted(self, given: Sym, x: Operand, what: str) -> Operand:
         if given.ndim != x.type.ndim:
             raise ValueError(f"{what} has {given.ndim} dimensions, where {x.type.ndim} are needed")
         b = self.b
@@ -285,7 +287,7 @@ class Tracing(Part):
     def name_arguments(self, traced: Traced) -> None:
         self.name_again(zip(traced.params, traced.given))
 
-    def name_again(self, pairs: Any) -> None:
+    def name_again(self, pairs: Iterable[tuple[Var, Operand]]) -> None:
         for var, operand in pairs:
             op = self.b.definitions[var.name] = Op("same", (operand,))
             self.b.block.append(Assign(var, op))

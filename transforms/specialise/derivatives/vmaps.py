@@ -35,6 +35,7 @@ from ..values import (
     ListVal,
     Num,
     Obj,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -310,7 +311,9 @@ class Vmaps(Part):
 
     # ---- options
 
-    def setting(self, derived: DerivedVal, name: str, node: core.Node, default: Any = None) -> Any:
+    def setting(
+        self, derived: DerivedVal, name: str, node: core.Node, default: PyObject = None
+    ) -> PyObject:
         """An option, as Python has it."""
         value = derived.option(name, default)
         return self._plain(value, node, name) if isinstance(value, Value) else value

@@ -41,6 +41,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Rec,
     Ref,
     RestVal,
@@ -139,7 +140,7 @@ class Arrays(Part):
 
     # ---- results of operations
 
-    def wrap(self, result: Any, refs: tuple[Ref, ...] = ()) -> Value:
+    def wrap(self, result: Sym | Operand | PyObject, refs: tuple[Ref, ...] = ()) -> Value:
         """What a surface returned, as a value; views of the arguments stay views."""
         if isinstance(result, Sym):
             return self._wrap_operand(result.operand, refs)
@@ -178,7 +179,7 @@ class Arrays(Part):
                 self.state.entangle(array.cell, ref.cell)
         return array
 
-    def fold(self, operand: Var) -> tuple[Any] | None:
+    def fold(self, operand: Var) -> tuple[PyObject] | None:
         """An integer that is the same for every call is known: `len(static) - 1`, a fixed axis."""
         value = operand.type.value if isinstance(operand.type, Scalar) else None
         return (value.const,) if value is not None and value.is_const else None
@@ -384,13 +385,13 @@ class Arrays(Part):
         self.state.heap[cell] = Items(values)
         return ListVal(cell)
 
-    def new_dict(self, keys: tuple[Any, ...], values: tuple[Value, ...]) -> DictVal:
+    def new_dict(self, keys: tuple[PyObject, ...], values: tuple[Value, ...]) -> DictVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
         return DictVal(cell)
 
     def new_instance(
-        self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]
+        self, cls: PyObject, keys: tuple[PyObject, ...], values: tuple[Value, ...]
     ) -> InstanceVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
@@ -433,7 +434,7 @@ class Arrays(Part):
             return constant(not cond.known[0])
         return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
-    def static(self, value: Value, node: core.Node, what: str) -> Any:
+    def static(self, value: Value, node: core.Node, what: str) -> PyObject:
         """The Python value behind something that must be known while compiling."""
         if isinstance(value, Obj):
             return value.value
@@ -457,7 +458,7 @@ class Arrays(Part):
         assert isinstance(type_, Array)
         return type_
 
-    def pass_sizes(self, value: Any, param: Var, facts: Facts) -> None:
+    def pass_sizes(self, value: Num | Ref | Rec, param: Var, facts: Facts) -> None:
         """Tells the facts of a callee the sizes of an argument, where they are known here."""
         assert facts.sizes is not None
         type_ = self.ref_type(value) if isinstance(value, Ref) else value.operand.type

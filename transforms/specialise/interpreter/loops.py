@@ -75,7 +75,12 @@ class Loops(Part):
         )
 
     def for_each(
-        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        iterable: Value,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ir.index_bounds import add_index_bounds
@@ -28,7 +29,12 @@ class RunTimeLoops(Part):
     truth: Truth
 
     def range_loop(
-        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        r: RangeVal,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
@@ -71,7 +77,7 @@ class RunTimeLoops(Part):
         self,
         target: core.Expr,
         stream: Stream,
-        body: Any,
+        body: Callable[[], bool],
         until: str | None,
         node: core.Node,
         start: int = 0,

@@ -6,6 +6,7 @@ import builtins
 import functools
 import types
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Ref,
     SliceVal,
     TupleVal,
@@ -191,7 +193,7 @@ class Statements(Part):
         for target in node.targets:
             self.bind(target, value, node)
 
-    def hint(self, target: core.Expr) -> Any:
+    def hint(self, target: core.Expr) -> AbstractContextManager[None]:
         return _Hint(self.b, target.id if isinstance(target, core.Name) else "t")
 
     def bind(self, target: core.Expr, value: Value, node: core.Node) -> None:
@@ -500,7 +502,7 @@ class Statements(Part):
             )
         return cls.__name__, self.message(args)
 
-    def message(self, args: tuple[core.Expr, ...]) -> tuple[Any, ...]:
+    def message(self, args: tuple[core.Expr, ...]) -> tuple[PyObject, ...]:
         if not args:
             return ()
         if isinstance(args[0], core.Format):

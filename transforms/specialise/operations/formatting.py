@@ -11,7 +11,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Num, Obj, Ref, TupleVal, Value, kind_text
+from ..values import Num, Obj, PyObject, Ref, TupleVal, Value, kind_text
 
 
 @record(eq=False)
@@ -50,7 +50,7 @@ class Formatting(Part):
         )
         return Obj(None)
 
-    def print_part(self, node: core.Expr) -> Any:
+    def print_part(self, node: core.Expr) -> PyObject:
         if isinstance(node, core.Format):
             return tuple(self.message_parts(node))
         value = self.evaluator.eval(node)
@@ -62,7 +62,7 @@ class Formatting(Part):
             node, f"printing {kind_text(value)} is not supported", "print its parts"
         )
 
-    def message_parts(self, node: core.Format) -> list[Any]:
+    def message_parts(self, node: core.Format) -> list[PyObject]:
         """The texts and numbers of an f-string."""
         parts: list[Any] = []
         for part in node.parts:

@@ -30,6 +30,7 @@ from ..values import (
     ListVal,
     Num,
     Obj,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -229,7 +230,7 @@ class Operators(Part):
             "an array of its elements is np.array(...)" if sequence else "",
         )
 
-    def dict_key(self, value: Value, node: core.Node) -> Any:
+    def dict_key(self, value: Value, node: core.Node) -> PyObject:
         """A key of a dict, which is known and can be hashed."""
         if isinstance(value, (ListVal, DictVal, Ref)):
             unhashable = f"unhashable type: {class_of(value).__name__!r}"

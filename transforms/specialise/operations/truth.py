@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -96,13 +97,13 @@ class Truth(Part):
             value = number(combine(value, lambda other=other: self.condition(other), node))
         return value
 
-    def lazy_and(self, left: Value, right: Any, node: core.Node) -> Value:
+    def lazy_and(self, left: Value, right: Callable[[], Value], node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return right() if cond.known[0] else left
         return self._short_circuit(cond, left, right, "logical_and", node)
 
-    def lazy_or(self, left: Value, right: Any, node: core.Node) -> Value:
+    def lazy_or(self, left: Value, right: Callable[[], Value], node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return left if cond.known[0] else right()

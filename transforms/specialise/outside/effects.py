@@ -126,7 +126,9 @@ class Effects(Part):
         known = Fields((*first.keys, name), (*first.values, before))
         self.arrays.note_first_content(cell, known)
 
-    def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: core.Node) -> None:
+    def refuse_changed(
+        self, looked_up: dict[tuple[int, str | None], str], callee: str, node: core.Node
+    ) -> None:
         """A function that stays a call reads objects and containers as they were before the whole
         program ran.  What has been set since is not passed to it."""
         for (key, name), text in looked_up.items():

@@ -17,7 +17,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Cell, Fields, InstanceVal, Obj, TupleVal, Undefined, Value, constant
+from ..values import Cell, Fields, InstanceVal, Obj, PyObject, TupleVal, Undefined, Value, constant
 from .objects import _PACKAGE, Objects, _is_library, path_of_class
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, slice, np.dtype, np.generic, type(None))
@@ -151,7 +151,7 @@ class ObjectAttributes(Part):
             self.guard_method(owner, owner.cls, owner.cls, function, *names)
 
     def guard_method(
-        self, owner: Value, cls: type, definer: type, function: Any, *names: str
+        self, owner: Value, cls: type, definer: type, function: PyObject, *names: str
     ) -> None:
         """The same for one that a class, or one of those it is derived from, defines."""
         place = self.objects.class_value(cls, path_of_class(owner)).path
