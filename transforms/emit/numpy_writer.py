@@ -54,10 +54,10 @@ from ..syntax import core
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import _outer, op_text, store_text
-from .inline_temporaries import with_blocks, written_by
+from .inline_temporaries import Pending, with_blocks, written_by
 from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
-from .parameter_list import Parameter, parameter_list, users_parameters
+from .parameter_list import Parameter, parameter_list, return_annotation, users_parameters
 from .reprint_statements import AsWritten
 from .user_text import UserText
 
@@ -137,6 +137,10 @@ class _Writer(AsWritten):
     ) -> None:
         user = None if function.source is None else UserText(function.source)
         super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
+        if user is not None:
+            own = (s.origin for s in walk(self.function.body) if s.origin is not None)
+            places = ((o.stmt.line, o.stmt.col) for o in own if not o.frame and not o.sweep)
+            user.kept = frozenset(places)
         self.often = set(often)
         self.filled = {
             name: s.origin
@@ -157,12 +161,23 @@ class _Writer(AsWritten):
         self.block(self.function.body)
         if not self.returned:
             self.mention(None)
+            self.announce += self.above_return()
             self.write_return()
+
+    def above_return(self) -> list[str]:
+        """The comments above the user's last `return`, if that is what this `return` stands for."""
+        last = None if self.user is None else self.user.source.node.body[-1]
+        if self.user is None or not isinstance(last, core.Return):
+            return []
+        if self.function.notes.keys() & {"sweeps", "title"}:
+            return []
+        span = self.user.source.span(last)
+        return [] if (span.line, span.col) in (self.user.kept or ()) else self.user.above(span)
 
     def definition(self, builder: Builder) -> cst.FunctionDef:
         f = self.function
         self.compose()
-        signature = f"def {f.name}({self.parameters()})"
+        signature = f"def {f.name}({self.parameters()}){self.result_annotation()}"
         return builder.definition(signature, self.items, self.heading())
 
     def parameters(self) -> str:
@@ -189,6 +204,17 @@ class _Writer(AsWritten):
             kind = last if last == "keyword only" else "plain"
             made.append(Parameter(seed.name, default="1.0", kind=kind))
         return parameter_list(made)
+
+    def result_annotation(self) -> str:
+        """What the user says of the result, where the emitted function returns the same."""
+        notes = self.function.notes
+        if self.user is None or notes.keys() & {"title", "sweeps", "callee"}:
+            return ""
+        nodes = self.user.parsed
+        if nodes.tree is None or nodes.definition is None:
+            return ""
+        text = return_annotation(nodes.tree, nodes.definition)
+        return f" -> {text}" if text else ""
 
     def docstring(self) -> Verbatim | None:
         """The docstring of the user's function, if the emitted one stands for it."""
@@ -418,7 +444,7 @@ class _Writer(AsWritten):
         if self.inlined(stmt, block):
             self.delay(stmt)
             pending = self.pending[target.name]
-            if len(pending.text[0]) > _INLINE_LIMIT:
+            if len(pending.text[0]) > _INLINE_LIMIT and not self.is_update(pending, stmt, block):
                 del self.pending[target.name]
                 self.line(f"{target.name} = {wrap(pending.text, TERNARY)}")
             return
@@ -433,6 +459,15 @@ class _Writer(AsWritten):
                 text = op_text(op, self.texts(op))[0]
         self.flush([stmt])
         self.line(text)
+
+    def is_update(self, pending: Pending, stmt: Assign, block: Block) -> bool:
+        """Whether a long sum is what the next statement makes of an array: `m += …`."""
+        at = next(i for i, s in enumerate(block) if s is stmt)
+        after = next((s for s in block[at + 1 :] if not isinstance(s, Assign)), None)
+        whole = isinstance(after, Store) and not after.path and after.value == stmt.target
+        if not whole or not isinstance(after, Store):
+            return False
+        return not _assignment(after.array.name, pending.text).startswith(f"{after.array.name} =")
 
     def call(self, stmt: Call) -> None:
         args = ", ".join(wrap(self.argument(a), TERNARY) for a in stmt.args)
