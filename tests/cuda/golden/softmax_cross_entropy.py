@@ -2,9 +2,6 @@ import math
 
 import numpy as np
 from numba import cuda
-from numba.cuda import libdevice
-
-from s2s import kernels as rt
 
 BLOCK = 128
 

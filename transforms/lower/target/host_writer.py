@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr, print_typed, tuple_
+from .batches import BatchedProduct
 from .gemm import gemm_kernel, gemm_kernel_name
 from .kernel_writer import Failure, KernelText
 from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
@@ -108,11 +109,14 @@ class HostWriter:
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
-            return [f"{pad}{s.name} = dev.blocks({expr(s.cells)}, BLOCK)"]
+            return [f"{pad}{s.name} = {_blocks(s.cells, s.block)}"]
         if isinstance(s, Launch):
             return [pad + self.launch(s)]
         if isinstance(s, L.Call):
-            return self.product(s, pad)
+            return [f"{pad}dev.gemm({', '.join(self.product(s))})"]
+        if isinstance(s, BatchedProduct):
+            args = [*self.product(s.call), expr(s.count), *self.steps(s)]
+            return [f"{pad}dev.gemm_batched({', '.join(args)})"]
         if isinstance(s, L.Loop):
             bounds = [s.stop] if L.is_lit(s.start, 0) else [s.start, s.stop]
             if not L.is_lit(s.step, 1):
@@ -145,7 +149,7 @@ class HostWriter:
         args = ", ".join([*flags, *(a.removeprefix("slot ") for a in kernel.args)])
         if s.cells is None:
             return f"dev.launch({kernel.name}, 1, 1, {args})"
-        blocks = f"dev.blocks({expr(s.cells)}, BLOCK)" if s.blocks is None else expr(s.blocks)
+        blocks = _blocks(s.cells, s.block) if s.blocks is None else expr(s.blocks)
         return f"dev.launch({kernel.name}, {blocks}, BLOCK, {args})"
 
     def failure(self, s: L.Fail, pad: str) -> list[str]:
@@ -157,7 +161,14 @@ class HostWriter:
         values = ", ".join([str(s.site), *map(print_typed, s.values)])
         return [*lines, f"{pad}raise rt.Failure({values})"]
 
-    def product(self, s: L.Call, pad: str) -> list[str]:
+    def steps(self, s: BatchedProduct) -> list[str]:
+        """The distances between the matrices of each operand."""
+        operands = [a for a in s.call.args if isinstance(a, L.Subview)]
+        sizes = map(self.sizes, operands)
+        return [expr(L.mul(m, n)) if strided else "0" for (m, n), strided in zip(sizes, s.strided)]
+
+    def product(self, s: L.Call) -> list[str]:
+        """The arguments of a matrix product."""
         swap_a, swap_b, alpha, a, b, beta, c = s.args
         assert isinstance(a, L.Subview) and isinstance(b, L.Subview) and isinstance(c, L.Subview)
         m, n = self.sizes(c)
@@ -171,7 +182,7 @@ class HostWriter:
             a.buffer, self.offset(a), b.buffer, self.offset(b), print_typed(beta),
             c.buffer, self.offset(c),
         ]  # fmt: skip
-        return [f"{pad}dev.gemm({', '.join(args)})"]
+        return args
 
     def sizes(self, a: L.Subview) -> tuple[L.Expr, L.Expr]:
         """The sizes of a matrix."""
@@ -189,6 +200,10 @@ class HostWriter:
         return expr(out)
 
 
+def _blocks(cells: L.Expr, block: L.Expr | None) -> str:
+    return f"dev.blocks({expr(cells)}, {'BLOCK' if block is None else expr(block)})"
+
+
 def _exprs_of(s: HostStmt) -> list[L.Expr]:
     if isinstance(s, Blocks):
         return [s.cells]
@@ -196,6 +211,8 @@ def _exprs_of(s: HostStmt) -> list[L.Expr]:
         return [e for e in (s.blocks, s.cells) if e is not None]
     if isinstance(s, Fetch):
         return []
+    if isinstance(s, BatchedProduct):
+        return [s.count, *_exprs_of(s.call)]
     exprs: list[L.Expr] = []
     for e in L.exprs_of(s):
         exprs += e.index if isinstance(e, L.Subview) else [e]
