@@ -1166,7 +1166,7 @@ def test_examples(name: str) -> None:
     assert found.kind == "right", found.text
 
 
-# Refused: what is left is known at run time only, or `zip` would have to compute its parts by turns.
+# Refused: what is left is known at run time only, or `zip` would compute its parts by turns.
 LATER: dict[str, tuple[str, tuple[Any, ...]]] = {
     "for_zip_map_late": (
         """
