@@ -59,6 +59,7 @@ from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_i
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
+from .user_nodes import header_text
 from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
@@ -105,6 +106,25 @@ def write_with_places(
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
     page = cst.Module([*imports, *made])
     return page.code, builder.places(page)
+
+
+def words(module: Module, outside: Outside) -> set[str]:
+    """The names and numbers in the text of the entry, by a draft."""
+    writer = _Writer(module.main, outside)
+    writer.compose()
+    found: set[str] = set()
+    todo = list(writer.items)
+    while todo:
+        item = todo.pop()
+        text = getattr(item, "text", "") or getattr(item, "header", "")
+        if not isinstance(text, str):
+            text = header_text(text)
+        elif isinstance(item, Verbatim):
+            text = cst.Module([item.node]).code
+        found |= {*re.findall(r"\w+", text)}
+        if isinstance(item, Branching):
+            todo += [*item.body, *item.orelse]
+    return found
 
 
 def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
@@ -281,6 +301,9 @@ class _Writer(AsWritten):
 
     def block(self, block: Block) -> None:
         i = 0
+        complete: list[tuple[int, Change]] = []
+        if self.changes and block is self.function.body:
+            complete = sorted(self.complete_from(block), key=lambda found: found[0])
         rewritten: set[object] = set()  # of whose statements some are written from IR
         while i < len(block):
             origin = block[i].origin
@@ -291,38 +314,51 @@ class _Writer(AsWritten):
                     i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
             i = max(i, j)
-            if self.changes and block is self.function.body:
-                self.set_in_order(block[:i], block[i:])
+            while complete and complete[0][0] <= i:
+                self.set_in_object(complete.pop(0)[1])
 
-    def set_in_order(self, before: Block, after: Block) -> None:
-        """Writes what the program sets in objects where the value is complete, unless the place is
-        read later, or an error may end the call."""
-        if any(isinstance(s, Raise) for s in walk(after)):
-            return
-        known, later, read = _bound(before), _bound(after), _read(after)
-        for change in list(self.changes):
+    def complete_from(self, body: Block) -> list[tuple[int, Change]]:
+        """What the program sets in objects, with the number of statements of the body after which
+        the value is complete, the place is not read any more, and no error ends the call."""
+        bound: dict[str, int] = {}
+        read: dict[str, int] = {}
+        end = 0
+        for at, stmt in enumerate(body, 1):
+            bound.update(dict.fromkeys(_bound([stmt]), at))
+            read.update(dict.fromkeys(_read([stmt]), at))
+            if any(isinstance(s, Raise) for s in walk([stmt])):
+                end = at
+        found: list[tuple[int, Change]] = []
+        for change in self.changes:
             path, step, tree = change
-            found = [self.function.results[i] for i in leaves_in(tree)]
-            names = {x.name for x in found if isinstance(x, Var)}
-            if holds_argument(tree) or not names <= known or names & later or not names:
+            leaves = [self.function.results[i] for i in leaves_in(tree)]
+            names = {x.name for x in leaves if isinstance(x, Var)}
+            if holds_argument(tree) or not names or not names <= bound.keys():
                 continue
             assert self.outside is not None
             places = self.outside.under(path, step)
-            if places & read:
-                continue
-            target, value = self.change_texts(change)
-            self.flush_reads(places)
-            last = self.items[-1] if self.items else None
-            own = isinstance(tree, Out) and not self.is_users(found[0])
-            if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
-                self.items.pop()
-                self.announce = [*last.above, *self.announce]
-                value = last.text.removeprefix(f"{value[0]} = "), ADD
-            self.line(_assignment(target, value))
-            self.changes.remove(change)
-            if own:
-                # What was a value of its own is read from its place.
-                self.paths[found[0].name] = target
+            last = [bound[n] for n in names] + [read[p] for p in places if p in read]
+            found.append((max(end, *last), change))
+        return found
+
+    def set_in_object(self, change: Change) -> None:
+        """Writes what the program sets in an object, in the user's order."""
+        path, step, tree = change
+        assert self.outside is not None
+        self.flush_reads(self.outside.under(path, step))
+        target, value = self.change_texts(change)
+        last = self.items[-1] if self.items else None
+        x = self.function.results[tree.index] if isinstance(tree, Out) else None
+        own = isinstance(x, Var) and not self.is_users(x)
+        if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
+            self.items.pop()
+            self.announce = [*last.above, *self.announce]
+            value = last.text.removeprefix(f"{value[0]} = "), ADD
+        self.line(_assignment(target, value))
+        self.changes.remove(change)
+        if own and isinstance(x, Var):
+            # What was a value of its own is read from its place.
+            self.paths[x.name] = target
 
     def rotation(self, stmts: list[Stmt]) -> int:
         """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
