@@ -17,7 +17,6 @@ import numpy as np
 from ..call.kernel_arguments import WEAK_SCALAR_TYPES
 from ..errors import add_source_line
 from ..runtime.ieee_math import Real, math
-from ..transforms.emit.outside_values import with_steps, without_array
 from ..transforms.frontend.pytree import (
     Argument,
     Either,
@@ -28,6 +27,8 @@ from ..transforms.frontend.pytree import (
     Spec,
     Tree,
     follow,
+    with_steps,
+    without_array,
 )
 from .run_text import run_text
 

@@ -17,7 +17,7 @@ import libcst as cst
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
-from ..frontend.pytree import Out, OutTree, Tree
+from ..frontend.pytree import Out, OutTree, Tree, leaves_in
 from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
@@ -55,7 +55,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import Pending, with_blocks, written_by
-from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
+from .outside_values import NAMESPACE, Change, Outside, holds_argument
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten

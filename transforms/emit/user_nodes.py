@@ -29,6 +29,7 @@ class UserNodes:
         self.definition: cst.FunctionDef | None = None
         # The node of each statement, and the line it stands in if it is a simple one.
         self.found: dict[Place, tuple[Any, Any]] = {}
+        self.above_with: dict[Place, list[str]] = {}
         if self.tree is None:
             return
         for node in self.tree.recorder.found[cst.FunctionDef]:
@@ -50,6 +51,23 @@ class UserNodes:
                 self.found.setdefault(self.tree.at(part)[:2], (part, line))
             if line is None:
                 self.add_inner(node)
+            if isinstance(node, cst.With):
+                self.add_comments(node)
+
+    def add_comments(self, node: cst.With) -> None:
+        assert self.tree is not None
+        found = self.directly_above(self.tree.at(node)[:2])
+        found = [*self.above_with.pop(self.tree.at(node)[:2], ()), *found]
+        header = node.body.header if isinstance(node.body, cst.IndentedBlock) else None
+        if header is not None and header.comment is not None:
+            found.append(header.comment.value)
+        for stmt in node.body.body:
+            first: Any = stmt.body[0] if isinstance(stmt, cst.SimpleStatementLine) else stmt
+            at = self.tree.at(first)[:2]
+            if not _is_watch(first):
+                self.above_with[at] = found
+                break
+            found += self.directly_above(at)
 
     def add_inner(self, node: Any) -> None:
         for name in ("body", "orelse", "finalbody"):
@@ -81,7 +99,11 @@ class UserNodes:
         return node if isinstance(node, (cst.If, cst.For, cst.While)) else None
 
     def above(self, at: Place) -> list[str]:
-        """The comments above a statement, "" for blank lines."""
+        """The comments above a statement, "" for blank lines; those of a `with` are above the first
+        statement in it."""
+        return [*self.above_with.get(at, ()), *self.directly_above(at)]
+
+    def directly_above(self, at: Place) -> list[str]:
         node, line = self.found.get(at, (None, None))
         if isinstance(line, cst.SimpleStatementLine) and line.body[0] is node:
             return texts_above(line.leading_lines)
@@ -103,6 +125,14 @@ class UserNodes:
             [cst.Expr(text)], trailing_whitespace=tidy_trailing(line.trailing_whitespace)
         )
         return made, Whence(self.source.file, number)
+
+
+def _is_watch(node: Any) -> bool:
+    """Whether a statement is `tape.watch(...)`, which leaves nothing in the text."""
+    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
+        return False
+    function = node.value.func
+    return isinstance(function, cst.Attribute) and function.attr.value == "watch"
 
 
 def header_text(node: Header) -> str:
