@@ -186,7 +186,8 @@ def _with_ieee_numbers(compiled: Compiled) -> ast.Module | None:
             }
     if not texts:
         return None
-    tree = _IeeeNumbers(texts).visit(ast.parse(compiled.source))
+    tree = ast.parse(compiled.source)
+    _IeeeNumbers(texts).visit(tree)
     return ast.fix_missing_locations(tree)
 
 

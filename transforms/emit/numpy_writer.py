@@ -120,7 +120,7 @@ def words(module: Module, outside: Outside) -> set[str]:
         if not isinstance(text, str):
             text = header_text(text)
         elif isinstance(item, Verbatim):
-            text = cst.Module([item.node]).code
+            text = cst.Module([]).code_for_node(item.node)
         found |= {*re.findall(r"\w+", text)}
         if isinstance(item, Branching):
             todo += [*item.body, *item.orelse]

@@ -62,7 +62,9 @@ class Outside:
         paths += [path for path, _, _ in interface.changes]
         roots = dict.fromkeys(map(_root, paths))
         values = dict.fromkeys(Held(v) for t in interface.built() for v in _objects(t))
-        order = {(("arg", name),): position for position, name in enumerate(interface.args)}
+        order: dict[Path, int] = {
+            (("arg", name),): position for position, name in enumerate(interface.args)
+        }
         ordered = sorted(roots, key=lambda root: order.get(root, len(order)))
         for root in [*ordered, *((("held", value),) for value in values)]:
             name = whole.get(root) or (root[0][1] if root in order else "")

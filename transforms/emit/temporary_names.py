@@ -70,12 +70,13 @@ def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, st
         if v.user or derived is None or name not in printed:
             continue
         base, kind = derived[1], derived[2]
-        if base in names:
+        whole = _same_adjoint(base, made, reads) if kind == "bar" else None
+        if whole is not None and f"{whole}_bar" not in made:
+            names[name] = f"{whole}_bar"
+        elif base in names:
             names[name] = f"{names[base]}_{kind}"
         elif base not in printed:
-            whole = _same_adjoint(base, made, reads) if kind == "bar" else None
-            free = whole is not None and f"{whole}_bar" not in made
-            names[name] = f"{whole}_bar" if free else f"t_{kind}"
+            names[name] = f"t_{kind}"
     saved = {s.slot.name: s.value for s in walk(function.body) if isinstance(s, Save)}
     restored: dict[str, str] = {}
     for name, (v, stmt) in made.items():
