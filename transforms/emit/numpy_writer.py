@@ -273,6 +273,8 @@ class _Writer(AsWritten):
         """Writes what the program sets in objects, as far as it is not written yet."""
         assert self.outside is not None
         parallel: list[tuple[str, str]] = []
+        for path, step, _ in self.changes:
+            self.read_before(self.outside.under(path, step))
         for change in self.changes:
             _, _, tree = change
             target, value = self.change_texts(change)
@@ -284,6 +286,13 @@ class _Writer(AsWritten):
             targets, values = zip(*parallel)
             self.line(f"{', '.join(targets)} = {', '.join(values)}")
         self.changes = []
+
+    def read_before(self, values: set[str]) -> None:
+        """Reads values from outside that the text still needs, before their place is set."""
+        self.flush_reads(values)
+        for x in self.function.results:
+            if isinstance(x, Var) and x.name in values:
+                self.name_now(x.name)
 
     def change_texts(self, change: Change) -> tuple[str, Text]:
         assert self.outside is not None
@@ -345,7 +354,7 @@ class _Writer(AsWritten):
         """Writes what the program sets in an object, in the user's order."""
         path, step, tree = change
         assert self.outside is not None
-        self.flush_reads(self.outside.under(path, step))
+        self.read_before(self.outside.under(path, step))
         target, value = self.change_texts(change)
         last = self.items[-1] if self.items else None
         x = self.function.results[tree.index] if isinstance(tree, Out) else None

@@ -31,11 +31,15 @@ def readable_source(module: Module, interface: Interface) -> Written:
     module = _with_notes(module, reserved_names=reserved)
     # The names of temporaries depend on which are written and which stand in expressions, and
     # that on how long the names are.
+    first: dict[str, str] = {}
     for _ in range(2):
         draft = bufferize(module)
         written = words(merge_names(draft), outside)
         variables: dict[str, str] = draft.main.notes["variables"]
-        printed = {value for value, variable in variables.items() if variable in written}
+        first = first or variables
+        printed = {
+            value: first.get(value, name) for value, name in variables.items() if name in written
+        }
         names, restored = temporary_names(module.main, printed)
         if names == module.main.notes.get("preferred_names"):
             break

@@ -84,7 +84,7 @@ class _Recompute:
                 if not _in_sweep(stmt):
                     return block
                 read.setdefault(name, at)
-        if not read or own & self.kept or not all(self.is_cheap(n, own) for n in read):
+        if not read or read.keys() & self.kept or not all(self.is_cheap(n, own) for n in read):
             return block
         again: dict[str, Operand] = {}
         first = block.index(outside[min(read.values())])

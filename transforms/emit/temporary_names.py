@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping
 
 from ..ir.nodes import (
     Array,
@@ -42,10 +42,12 @@ _NUMBERED = re.compile(r"(.+)_(\d+)|t")
 _DERIVED = re.compile(r"(.+)_(bar|dot)(_\d+)?")
 
 
-def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, str], dict[str, str]]:
+def temporary_names(
+    function: Function, printed: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """By name of a value of a function in value form: a better name for its variable; and for
     values that are saved or restored, the one that is saved.  `printed` are the values whose
-    variables stand in the text."""
+    variables stand in the text, with the names that these have by themselves."""
     made: dict[str, tuple[Var, Stmt]] = {
         v.name: (v, s) for s in walk(function.body) for v in targets_of(s)
     }
@@ -57,12 +59,12 @@ def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, st
         for x in operands_of(s)
         if isinstance(x, Var)
     )
-    printed = {*printed, *(p.name for p in function.params)}
+    printed = {**printed, **{p.name: p.name for p in function.params}}
     names: dict[str, str] = {}
     for name, (v, stmt) in made.items():
         if v.user or name not in printed or _DERIVED.fullmatch(name):
             continue
-        found = _name_of(stmt) if _NUMBERED.fullmatch(name) else None
+        found = _name_of(stmt) if _NUMBERED.fullmatch(printed[name]) else None
         if found is not None:
             names[name] = found
     for name, (v, _) in made.items():
