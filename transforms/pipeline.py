@@ -14,6 +14,7 @@ from .autodiff import log_domain
 from .autodiff.custom_derivative import erase_custom_derivatives
 from .autodiff.reverse import reverse
 from .bufferize.bufferize import bufferize
+from .checkpoint.canonicalize_slots import canonicalize_slots
 from .checkpoint.plan_tape import plan_tape
 from .frontend.check_subset import checked
 from .frontend.desugar.jumps import show_desugared
@@ -55,6 +56,7 @@ from .lower.target.program import CudaProgram
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
+from .simplify.inline_calls import inline_calls
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.shared import last_return
@@ -78,6 +80,9 @@ class Request:
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
     parallel: bool | None = False  # None: where it is profitable
+    # calls of functions: inlined while specialising ("inline"), kept where they can be ("keep"),
+    # or kept until the last differentiation and inlined then ("keep+inline")
+    calls: str = "inline"
     # the function's name refers to its gradient, as under a decorator
     decorated: bool = False
     target: str = "cpu"  # or "cuda"
@@ -249,6 +254,7 @@ def _specialise(request: Request) -> Specialised:
                 request.values,
                 frozenset(static),
                 request.lifted_ints,
+                request.calls != "inline",
             )
         except NeedStaticArgument as need:
             if need.path in static:
@@ -273,6 +279,9 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
+    if request.calls == "keep+inline":
+        module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
+        yield "inline", module
     module.main.notes["user_params"] = list(request.args)
     # of the kernel's parameters: the user's own, not parts of one or reached through an object
     own = [p.name for p in spec.params if p.path == (("arg", p.name),)]

@@ -255,9 +255,8 @@ class Function(_PlanSlot):
         """The program after each compiler pass, as pairs (pass, source)."""
         specialiser = self._specialiser(self._mode)
         latest = specialiser.latest
-        if latest is not None and latest.compiled.passes is not None and not args and not kwargs:
+        if latest is not None and not args and not kwargs:
             return latest.compiled.passes()
-        # A specialisation loaded from disk has no record of its passes: translate it again.
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
 

@@ -57,7 +57,7 @@ from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import Pending, with_blocks, written_by
 from .outside_values import NAMESPACE, Change, Outside, holds_argument
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
-from .parameter_list import Parameter, parameter_list, users_parameters
+from .parameter_list import Parameter, parameter_list, return_annotation, users_parameters
 from .reprint_statements import AsWritten
 from .user_nodes import header_text
 from .user_text import UserText
@@ -157,6 +157,9 @@ class _Writer(AsWritten):
     ) -> None:
         user = None if function.source is None else UserText(function.source)
         super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
+        if user is not None:
+            own = (s.origin for s in walk(self.function.body) if s.origin is not None)
+            user.kept = frozenset((span.line, span.col) for o in own for span in _announced(o))
         self.often = set(often)
         self.filled = {
             name: s.origin
@@ -177,12 +180,23 @@ class _Writer(AsWritten):
         self.block(self.function.body)
         if not self.returned:
             self.mention(None)
+            self.announce += self.above_return()
             self.write_return()
+
+    def above_return(self) -> list[str]:
+        """The comments above the user's last `return`, if that is what this `return` stands for."""
+        last = None if self.user is None else self.user.source.node.body[-1]
+        if self.user is None or not isinstance(last, core.Return):
+            return []
+        if self.function.notes.keys() & {"sweeps", "title"}:
+            return []
+        span = self.user.source.span(last)
+        return [] if (span.line, span.col) in (self.user.kept or ()) else self.user.above(span)
 
     def definition(self, builder: Builder) -> cst.FunctionDef:
         f = self.function
         self.compose()
-        signature = f"def {f.name}({self.parameters()})"
+        signature = f"def {f.name}({self.parameters()}){self.result_annotation()}"
         return builder.definition(signature, self.items, self.heading())
 
     def parameters(self) -> str:
@@ -209,6 +223,17 @@ class _Writer(AsWritten):
             kind = last if last == "keyword only" else "plain"
             made.append(Parameter(seed.name, default="1.0", kind=kind))
         return parameter_list(made)
+
+    def result_annotation(self) -> str:
+        """What the user says of the result, where the emitted function returns the same."""
+        notes = self.function.notes
+        if self.user is None or notes.keys() & {"title", "sweeps", "callee"}:
+            return ""
+        nodes = self.user.parsed
+        if nodes.tree is None or nodes.definition is None:
+            return ""
+        text = return_annotation(nodes.tree, nodes.definition)
+        return f" -> {text}" if text else ""
 
     def docstring(self) -> Verbatim | None:
         """The docstring of the user's function, if the emitted one stands for it."""
@@ -651,6 +676,17 @@ def _prepared(block: Block, user: UserText | None) -> Block:
             continue
         out.append(with_blocks(stmt, inner) if inner else stmt)
     return out
+
+
+def _announced(origin: Origin) -> list[Span]:
+    """The user's statements whose comments stand above statements of that origin."""
+    if origin.asked is not None:
+        return [origin.asked]
+    if origin.sweep:
+        return []
+    if origin.site is not None:
+        return [origin.site.call]
+    return [] if origin.frame else [origin.stmt]
 
 
 def _short_sweeps(function: Function) -> set[Span]:

@@ -29,7 +29,9 @@ class UserNodes:
         self.definition: cst.FunctionDef | None = None
         # The node of each statement, and the line it stands in if it is a simple one.
         self.found: dict[Place, tuple[Any, Any]] = {}
-        self.above_with: dict[Place, list[str]] = {}
+        # What stands right before each statement: the statement before it in its block, or the
+        # statement whose block it begins.
+        self.before: dict[Place, Place] = {}
         if self.tree is None:
             return
         for node in self.tree.recorder.found[cst.FunctionDef]:
@@ -37,10 +39,14 @@ class UserNodes:
                 self.definition = node
         self.add(self.tree.module)
 
-    def add(self, suite: Any) -> None:
+    def add(self, suite: Any, before: Place | None = None) -> None:
         """The statements of a block, and all in them."""
         assert self.tree is not None
         for node in suite.body:
+            place = self.tree.at(node)[:2]
+            if before is not None:
+                self.before[place] = before
+            before = place
             parts = [node]
             line = None
             if isinstance(node, cst.SimpleStatementLine):
@@ -51,34 +57,23 @@ class UserNodes:
                 self.found.setdefault(self.tree.at(part)[:2], (part, line))
             if line is None:
                 self.add_inner(node)
-            if isinstance(node, cst.With):
-                self.add_comments(node)
-
-    def add_comments(self, node: cst.With) -> None:
-        assert self.tree is not None
-        found = self.directly_above(self.tree.at(node)[:2])
-        found = [*self.above_with.pop(self.tree.at(node)[:2], ()), *found]
-        header = node.body.header if isinstance(node.body, cst.IndentedBlock) else None
-        if header is not None and header.comment is not None:
-            found.append(header.comment.value)
-        for stmt in node.body.body:
-            first: Any = stmt.body[0] if isinstance(stmt, cst.SimpleStatementLine) else stmt
-            at = self.tree.at(first)[:2]
-            if not _is_watch(first):
-                self.above_with[at] = found
-                break
-            found += self.directly_above(at)
 
     def add_inner(self, node: Any) -> None:
+        assert self.tree is not None
+        place = self.tree.at(node)[:2]
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            self.add(part.body, place)
         for name in ("body", "orelse", "finalbody"):
             inner = getattr(node, name, None)
             if isinstance(inner, cst.If):
-                self.found[self.tree.at(inner)[:2]] = inner, None  # type: ignore[union-attr]
+                at = self.tree.at(inner)[:2]
+                self.found[at] = inner, None
+                self.before[at] = place
                 self.add_inner(inner)
             elif isinstance(inner, (cst.Else, cst.Finally)):
-                self.add(inner.body)
+                self.add(inner.body, place)
             elif isinstance(inner, (cst.IndentedBlock, cst.SimpleStatementSuite)):
-                self.add(inner)
+                self.add(inner, place)
 
     def statement(self, at: Place) -> cst.BaseStatement | None:
         """The statement that begins there, as one that can stand anywhere."""
@@ -98,12 +93,30 @@ class UserNodes:
         node, _ = self.found.get(at, (None, None))
         return node if isinstance(node, (cst.If, cst.For, cst.While)) else None
 
-    def above(self, at: Place) -> list[str]:
-        """The comments above a statement, "" for blank lines; those of a `with` are above the first
-        statement in it."""
-        return [*self.above_with.get(at, ()), *self.directly_above(at)]
+    def above(self, at: Place, kept: frozenset[Place] | None = None) -> list[str]:
+        """The comments above a statement, "" for blank lines; and those above the statements
+        before it of which the page has nothing, if `kept` are the places of the others."""
+        texts = self.right_above(at)
+        place = self.before.get(at)
+        while kept is not None and place is not None:
+            if place in kept or self.contains(place, at, kept):
+                break
+            texts = [*self.right_above(place), *texts]
+            place = self.before.get(place)
+        return texts
 
-    def directly_above(self, at: Place) -> list[str]:
+    def contains(self, place: Place, at: Place, kept: frozenset[Place]) -> bool:
+        """Whether something of a statement is left, apart from what surrounds `at`."""
+        assert self.tree is not None
+        node, _ = self.found.get(place, (None, None))
+        if node is None:
+            return True
+        end = self.tree.at(node)[2:]
+        if place < at < end:
+            return isinstance(node, cst.FunctionDef)  # whose comments are not those of its body
+        return any(place < other < end for other in kept)
+
+    def right_above(self, at: Place) -> list[str]:
         node, line = self.found.get(at, (None, None))
         if isinstance(line, cst.SimpleStatementLine) and line.body[0] is node:
             return texts_above(line.leading_lines)
@@ -125,14 +138,6 @@ class UserNodes:
             [cst.Expr(text)], trailing_whitespace=tidy_trailing(line.trailing_whitespace)
         )
         return made, Whence(self.source.file, number)
-
-
-def _is_watch(node: Any) -> bool:
-    """Whether a statement is `tape.watch(...)`, which leaves nothing in the text."""
-    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
-        return False
-    function = node.value.func
-    return isinstance(function, cst.Attribute) and function.attr.value == "watch"
 
 
 def header_text(node: Header) -> str:

@@ -16,6 +16,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ...ir.record import field, record
 from ...syntax import core
+from ..caught_errors import CaughtErrors
 from ..control.joins import Joins
 from ..control.updates import Updates
 from ..dispatch import runs, table
@@ -82,6 +83,7 @@ class Statements(Part):
     iterators: Iterators
     formatting: Formatting
     frames: Frames
+    caught_errors: CaughtErrors
     expressions: Expressions
     # names that are second names for arrays
     aliases: set[str] = field(default_factory=set, init=False)
@@ -94,7 +96,9 @@ class Statements(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.runners = table("runs", self, self.imports, self.managers, self.loops)
+        self.runners = table(
+            "runs", self, self.imports, self.managers, self.loops, self.caught_errors
+        )
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""

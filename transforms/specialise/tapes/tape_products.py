@@ -404,7 +404,7 @@ class TapeProducts(Part):
         """The sweep and what it computes again, as a function of what is in sight where it is
         asked for, and of the seeds; its results are the adjoints of `wanted`."""
         wrt, inner = self._wrt(asked, wanted)
-        made = self.derived.reverse_of(asked.function, wrt, inner)
+        made = self.derived.reverse_of(asked.function, wrt, inner, split=False)
         split, own = made.notes["forward"], len(asked.function.params)
         sweep = made.body[split:]
         slots = set(_restored(sweep))
