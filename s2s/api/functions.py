@@ -236,7 +236,7 @@ class Function(_PlanSlot):
         kernels = {} if entry is None else entry.kernels
         for backend in ("numba", "njit"):
             if backend in kernels:
-                return vars(kernels[backend])["function"]
+                return vars(kernels[backend])["dispatcher"]
         raise S2STypeError(
             f"{self.__name__} has not been compiled with Numba yet",
             advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',

@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
 from ...transforms.ir.record import record
 from ..size_guards import Relation
 
@@ -18,6 +21,18 @@ CHECK, BODY, ARRAY = f"{PREFIX}check", f"{PREFIX}body", f"{PREFIX}array"
 TABLE = "s2s_table"
 
 
+# The classes of weakly typed numbers.
+PYTHON_CLASSES: dict[str, type] = {"float64": float, "int64": int}
+
+
+def is_borrowable(spec: Spec) -> bool:
+    """True if a parameter has a type in `borrowed_arguments.py`."""
+    if not isinstance(spec, ScalarSpec):
+        return isinstance(spec, ArraySpec)
+    weak = spec.weak and spec.dtype not in PYTHON_CLASSES
+    return np.dtype(spec.dtype).kind in "iuf" and not weak
+
+
 @record(frozen=True)
 class Entry:
     """The interface of the Numba function around a kernel.
@@ -28,7 +43,8 @@ class Entry:
     `tabled` are passed in one table (`numba_bridge/array_table.py`), the last argument.  `seed` is
     a scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
-    the parameters whose shape a buffer has; `results` is the number of all results.
+    the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
+    those of the NumPy scalars among them, and None for others.
     """
 
     parameters: int
@@ -39,6 +55,7 @@ class Entry:
     buffers: tuple[tuple[int, int], ...]
     written: tuple[int, ...]
     relations: tuple[Relation, ...]
+    classes: tuple[str | None, ...] = ()
 
     @property
     def direct(self) -> list[int]:
