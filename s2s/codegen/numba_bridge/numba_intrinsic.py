@@ -60,7 +60,8 @@ def body(
         if any(map(is_borrowed, arguments)):
             if may_return_argument(function, known, len(given)):
                 raise ReturnsArgument
-            results = Results(tuple(results), entry.classes)
+            classes = entry.classes or (None,) * entry.results
+            results = Results(tuple(results), classes)
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own, errors = Context(lambda: context), NumbaErrors(context)
