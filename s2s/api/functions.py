@@ -233,7 +233,7 @@ class Function(_PlanSlot):
         `.inspect_asm()`.  It takes the scalars and arrays of a call, in the order of the parameters
         of `lowered`, and returns all results."""
         entry = self._specialiser(self._mode).latest
-        kernels = {} if entry is None else entry.kernels
+        kernels = {} if entry is None else {**entry.kernels_into, **entry.kernels}
         for backend in ("numba", "njit"):
             if backend in kernels:
                 return vars(kernels[backend])["dispatcher"]

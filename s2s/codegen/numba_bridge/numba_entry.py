@@ -44,7 +44,8 @@ class Entry:
     a scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
     the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
-    those of the NumPy scalars among them, and None for others.
+    those of the NumPy scalars among them, and None for others.  With `into`, the caller passes the
+    buffers after the other parameters, and they are not results.
     """
 
     parameters: int
@@ -56,6 +57,7 @@ class Entry:
     written: tuple[int, ...]
     relations: tuple[Relation, ...]
     classes: tuple[str | None, ...] = ()
+    into: bool = False
 
     @property
     def direct(self) -> list[int]:
@@ -63,15 +65,19 @@ class Entry:
         return [i for i in range(self.parameters) if i not in self.tabled]
 
     def with_buffers(self, others: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
-        """All results in order: `others`, and the buffers that have the shape of a parameter."""
+        """The results of the Numba function in order: `others`, and the buffers that have the shape
+        of a parameter."""
         whole = list(others)
+        if self.into:
+            return whole
         for (result, _), buffer in zip(self.buffers, buffers):
             whole.insert(result, buffer)
         return whole
 
     def arguments(self, names: list[str]) -> list[str]:
         """The arguments of the Numba function, for the names of the kernel's parameters."""
-        return [*(names[i] for i in self.direct), *([TABLE] if self.tabled else [])]
+        given = names[len(names) - len(self.buffers) :] if self.into else []
+        return [*(names[i] for i in self.direct), *given, *([TABLE] if self.tabled else [])]
 
 
 def scalar_text(value: Any) -> str:
@@ -101,6 +107,8 @@ def entry_text(lowered: str, name: str, entry: Entry) -> str:
         passed[entry.parameters] = scalar_text(entry.seed)
     buffers = names[len(names) - len(entry.buffers) :]
     for buffer, (_, position) in zip(buffers, entry.buffers):
+        if entry.into:
+            break
         lines.append(f"    {buffer} = {empty_text(names[position], *entry.arrays[position])}")
     lines.append(f"    rest = {BODY}({', '.join(passed)})")
     rest = [f"rest[{i}]" for i in range(entry.results - len(buffers))]

@@ -58,18 +58,23 @@ def body(
         known = Types(function, space, kinds, prepare)
         results = to_numba(Tuple(tuple(entry.with_buffers(known.results, buffers))))
         if any(map(is_borrowed, arguments)):
-            if may_return_argument(function, known, len(given)):
+            if may_return_argument(function, known, len(kinds) if entry.into else len(given)):
                 raise ReturnsArgument
-            classes = entry.classes or (None,) * entry.results
-            results = Results(tuple(results), classes)
+            results = Results(tuple(results), entry.classes or (None,) * len(results))
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own, errors = Context(lambda: context), NumbaErrors(context)
             values = values_of(entry, own, builder, given, args)
-            made = _new_buffers(entry, builder, buffers, values, errors)
+            made, own_buffers = [], []
+            if entry.into:
+                start = len(entry.direct)
+                made = [unpack(own, builder, k, v) for k, v in zip(buffers, args[start:])]
+                _check_sizes(context, entry, builder, made, values)
+            else:
+                made = own_buffers = _new_buffers(entry, builder, buffers, values, errors)
             values += [_constant(kind, entry.seed) for kind in seed]
             found = _call_kernel(
-                own, builder, function, known, kinds, errors, [*values, *made], made
+                own, builder, function, known, kinds, errors, [*values, *made], own_buffers
             )
             forbid_estimates(builder.module)
             if block_pool.ALLOCATE in builder.module.globals:
@@ -120,7 +125,8 @@ def may_return_argument(function: ast.FunctionDef, known: Types, count: int) -> 
 
 
 def _intrinsic(typed: Any, entry: Entry) -> Any:
-    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(entry.parameters)]))
+    count = entry.parameters + len(entry.buffers) * entry.into
+    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(count)]))
     kernel_target.typing_context.insert_intrinsic(made)
     return made
 
@@ -181,6 +187,16 @@ def _new_buffers(
     for kind, (_, position) in zip(kinds, entry.buffers):
         made.append(allocate(builder, kind, values[position].sizes, fail))
     return made
+
+
+def _check_sizes(
+    context: Any, entry: Entry, builder: Any, buffers: list[Buffer], values: list[Any]
+) -> None:
+    """Check that the caller's buffers have the shapes of the parameters."""
+    for buffer, (_, position) in zip(buffers, entry.buffers, strict=True):
+        for size, wanted in zip(buffer.sizes, values[position].sizes, strict=True):
+            with builder.if_then(builder.icmp_signed("!=", size, wanted), likely=False):
+                context.call_conv.return_user_exc(builder, SizeGuardFailed, ())
 
 
 def _release(builder: Any, arrays: list[Buffer]) -> None:
