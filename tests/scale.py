@@ -42,8 +42,8 @@ FAMILIES = {
     "tests/transforms/rules/test_every_rule.py::test_rule": 100,
     "tests/transforms/rules/test_jax.py::test_gradients_agree": 60,
     "tests/transforms/rules/library/test_library.py::test_order": 2,
-    "tests/transforms/specialise/test_random_calls.py::test_call": 80,
-    "tests/transforms/specialise/test_calls.py::test_compiled_by_numba": 2,
+    "tests/transforms/specialise/calls/test_random_calls.py::test_call": 80,
+    "tests/transforms/specialise/calls/test_calls.py::test_compiled_by_numba": 2,
 }
 
 

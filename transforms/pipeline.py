@@ -50,13 +50,14 @@ from .ir.printer import print_ir
 from .ir.record import field, record
 from .ir.symbolic_dims import Guard
 from .lower.loops.parallelize import ParallelVerdict
-from .lower.lower import lower
+from .lower.lower import lower, lower_to_cuda
+from .lower.target.program import CudaProgram
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
-from .specialise.specialiser import last_return
+from .specialise.shared import last_return
 
 
 @record
@@ -79,6 +80,7 @@ class Request:
     parallel: bool | None = False  # None: where it is profitable
     # the function's name refers to its gradient, as under a decorator
     decorated: bool = False
+    target: str = "cpu"  # or "cuda"
 
 
 @record
@@ -117,6 +119,7 @@ class Compiled(Readable):
     loose: bool = False
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
     seconds: dict[str, float] = field(default_factory=dict)  # by pass: its run time
+    cuda: CudaProgram | None = None  # what `lowered` consists of, for the target "cuda"
 
 
 def compile_request(request: Request) -> Compiled:
@@ -128,10 +131,13 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    lowered = lower(
-        bufferize(module, for_lowering=True), facts,
-        boundscheck=request.boundscheck, parallel=request.parallel,
-    )  # fmt: skip
+    memory_form = bufferize(module, for_lowering=True)
+    if request.target == "cuda":
+        lowered = lower_to_cuda(memory_form, facts, boundscheck=request.boundscheck)
+    else:
+        lowered = lower(
+            memory_form, facts, boundscheck=request.boundscheck, parallel=request.parallel
+        )
     times.append(time.perf_counter())
     names = [*(name for name, _ in stages), "lower"]
     compiled = Compiled(
@@ -155,6 +161,7 @@ def compile_request(request: Request) -> Compiled:
         inlined=spec.inlined,
         loose=spec.loose,
         seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
+        cuda=lowered.cuda,
     )
     compiled.passes = lambda: _passes(stages, compiled)
     return compiled

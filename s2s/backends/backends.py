@@ -6,6 +6,8 @@ native   the loop nests of `numba`, entered without Numba at run time: an opt-in
 loops    the lowered source, interpreted by CPython: slow, but independent of any code generator
 python   the NumPy-level source, interpreted by CPython: a debugger can step through it
 
+The targets "cuda" and "cuda-emulated" are back ends, too (`s2s.cuda`).
+
 A kernel takes the parameters, the seed (or None) and, for each result that has the shape of a
 parameter, a buffer or None.  It returns all results in order.  The caller tests by identity whether
 a result is the buffer it passed.
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..call.backend_choice import COMPILED
+from ..call.backend_choice import COMPILED, DEVICE_TARGETS
 from ..call.boxed_results import NUMPY_SCALARS, boxed_results
 from ..call.call_stub import StubWriter
 from ..call.kernel_arguments import (
@@ -79,6 +81,10 @@ def make(
 ) -> Kernel:
     """The kernel of a specialisation; `params` are example parameters.  `into`: the one that writes
     into the caller's buffers, where it `is_apart`."""
+    if backend in DEVICE_TARGETS:
+        from ..cuda.backend import kernel
+
+        return kernel(backend, compiled)
     if backend not in COMPILED:
         return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
     with Progress(compiled.name) as progress, gc_pause.paused():
@@ -87,9 +93,9 @@ def make(
                 from . import native
 
                 progress.stage("compiling")
-                kernel = native.kernel(compiled, seed)
-                if kernel is not None:
-                    return kernel
+                made = native.kernel(compiled, seed)
+                if made is not None:
+                    return made
             progress.stage("compiling with Numba")
             if backend == "njit":
                 return njit_kernel(compiled, seed, params)

@@ -300,6 +300,7 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
         repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
         repr((options.boundscheck, specialiser.parallel, options.tensors)),
+        options.target,
         repr((specialiser.decorated(), specialiser.vectorized)),
     )
     return store.directory() / f"specialisation_{key}"

@@ -18,7 +18,7 @@ from ..objects.tensor import immutable
 from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
 from ..runtime.locks import kernel_locks
-from ..runtime.overlap import overlap, overlaps_itself
+from ..runtime.overlap import is_array, overlap, overlaps_itself
 from ..transforms.frontend.pytree import Out, OutTree, Spec, Tree, path_text, rebuild
 from ..transforms.ir.nodes import Scalar, Type
 
@@ -112,7 +112,8 @@ class Specialization:
         except Exception as error:
             raise translate(error, self.compiled) from None
         for i, convert in self.convert:
-            results[i] = convert(results[i])
+            if not hasattr(results[i], "_s2s_device"):  # its value is not known yet
+                results[i] = convert(results[i])
         if given:
             for i, buffer in given.items():
                 if results[i] is not buffer:
@@ -190,7 +191,7 @@ class Specialization:
     def check_writes(self, params: tuple[Any, ...]) -> None:
         """Raise an error if a written array overlaps itself or another argument: kernels are
         compiled for disjoint memory."""
-        arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        arrays = [(i, p) for i, p in enumerate(params) if is_array(p)]
         for w in self.compiled.written:
             if overlaps_itself(params[w]):
                 a = path_text(self.compiled.params[w].path)

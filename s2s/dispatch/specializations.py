@@ -18,7 +18,7 @@ import numpy as np
 
 from ..cache import parsed_sources
 from ..call import bind_arguments
-from ..call.backend_choice import COMPILED
+from ..call.backend_choice import STORED
 from ..call.guards import PathResolver, changed_object_text
 from ..call.type_key import type_key
 from ..errors import (
@@ -70,6 +70,7 @@ class Options:
     backend: str | None = None
     parallel: bool | None = None  # None: where it is profitable
     tensors: bool = False  # array arguments have value semantics, as in the `tf` namespace
+    target: str = "cpu"  # or "cuda", "cuda-emulated"
 
 
 class Specialiser:
@@ -178,7 +179,7 @@ class Specialiser:
     def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization | None:
         """A specialisation that another process compiled and stored on disk; None if there is
         none."""
-        if backend not in COMPILED or not sizes:
+        if backend not in STORED or not sizes:
             return None
         from . import persistent
 
@@ -216,7 +217,7 @@ class Specialiser:
         """Compile for bound arguments, with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
         compiled = self.translate(specs, self.named(args) if sizes else None)
-        if backend in COMPILED and sizes:
+        if backend in STORED and sizes:
             from . import persistent
 
             persistent.store_specialization(self, specs, compiled)
@@ -274,6 +275,7 @@ class Specialiser:
             boundscheck=self.options.boundscheck,
             parallel=self.parallel,
             decorated=self.decorated(),
+            target="cpu" if self.options.target == "cpu" else "cuda",
         )
 
     @property
@@ -303,11 +305,24 @@ class Specialiser:
                 raise type(error)(text, advice=error.advice) from None
             except TypeError as error:
                 raise S2STypeError(f"{name} of {self.name}: {error}") from None
+            self._refuse_device_arrays(name, specs[name])
         for name in self.wrt:
             self._check_wrt(name, specs[name], self.named(args)[name])
         if self.vectorized:
             self._check_scalars(specs)
         return specs
+
+    def _refuse_device_arrays(self, name: str, spec: Spec) -> None:
+        """Raise an error for an array on a device, unless the function runs there."""
+        if self.options.target != "cpu":
+            return
+        for path, leaf in spec_leaves(spec, (("arg", name),)):
+            if getattr(leaf, "device", False):
+                raise S2STypeError(
+                    f"{path_text(path)} of {self.name} is on a device, and the function runs on "
+                    "the CPU",
+                    advice=f'compile it with target="cuda", or pass {path_text(path)}.numpy()',
+                )
 
     def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:
         """Raise an error unless all leaves are float or complex: an integer is nearly always a
@@ -361,7 +376,7 @@ FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt=
 
 def stand_in(value: Any) -> Any:
     """A value that specialises as `value` does and does not keep its arrays alive."""
-    if type(value) is np.ndarray:
+    if type(value) is np.ndarray or hasattr(type(value), "_s2s_device"):
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
     if type(value) in (list, tuple):
         return type(value)(map(stand_in, value))

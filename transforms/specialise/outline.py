@@ -16,12 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from ..bufferize.coalesce import HELPERS, RESERVED
-from ..frontend.kernel_interface import Param
-from ..frontend.pytree import Path
 from ..ir.builder import OPEN, NameSupply, resolve_dims
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
@@ -43,27 +40,20 @@ from ..ir.nodes import (
 )
 from ..ir.record import record
 from ..ir.symbolic_dims import Dim
-from .arrays import Arrays
-from .joins import Joins
+from ..syntax import core
+from .heap.arrays import Arrays
+from .outside.effects import Effects
+from .outside.objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
-from .shared import (
-    Callee,
-    Captured,
-    NeedOutline,
-    NeedStaticArgument,
-    Outcome,
-    Outlined,
-    _packed,
-    last_return,
-)
-from .values import Cell, Ended, Num, Rec, Ref, Value
+from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
+from .values import Cell, Ended, Num, Ref, Value
 
-# A recursion of known depth is unrolled up to here.
-UNROLLED = 30
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
+
+
 ROUNDS = 12
 
 
@@ -73,23 +63,12 @@ class Outlines(Part):
 
     places: Places
     arrays: Arrays
-    joins: Joins
+    objects: Objects
+    effects: Effects
 
     # ---- calls
 
-    def stays_call(self, identity: Any) -> bool:
-        """Whether calls of a function stay calls.  A recursion is unrolled as long as nothing
-        between two activations depends on the run."""
-        if identity in self.shared.recursive:
-            return True
-        active = [f for f in self.places.stack if f.identity == identity]
-        if len(active) > UNROLLED or (
-            active and self.joins.runtime_depth > active[-1].runtime_depth
-        ):
-            raise NeedOutline(identity)
-        return False
-
-    def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+    def call_outlined(self, callee: Callee, env: dict[str, Value], node: core.Node) -> Value:
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
         while True:
@@ -108,8 +87,8 @@ class Outlines(Part):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
-        self.evaluator.effects.refuse_changed(outlined.looked_up, callee.name, node)
-        self.evaluator.objects.looked_up |= outlined.looked_up
+        self.effects.refuse_changed(outlined.looked_up, callee.name, node)
+        self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
         values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
         values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
@@ -121,7 +100,7 @@ class Outlines(Part):
             raise Ended
         return self._results(outlined, values, operands)
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: Any) -> Packer:
+    def _arguments(self, callee: Callee, static: frozenset[int], node: core.Node) -> Packer:
         def known(index: int, number: Num) -> bool:
             if index not in static:
                 return False
@@ -171,7 +150,7 @@ class Outlines(Part):
     # ---- specialising the callee
 
     def _outlined(
-        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any
+        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: core.Node
     ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
@@ -223,11 +202,12 @@ class Outlines(Part):
         self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
-        inner = self.evaluator.nested(callee)
+        assert self.session.nested is not None
+        inner = self.session.nested(callee)
         variables: list[Var] = []
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.outline.receive(leaf, name, (("leaf", leaf.index),))
+            var, value = inner.frames.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
             return value
 
@@ -240,7 +220,7 @@ class Outlines(Part):
         )
         operands: list[Operand] = []
         try:
-            value = inner.loops.usable(inner._body(inner.places.frame), node)
+            value = inner.arrays.usable(inner.frames.run_body(inner.places.frame), node)
             with inner.session.b.at(inner.places.origin(last_return(node))):
                 result = packer.pack(value)
                 leaves = [packer.leaves[leaf.index] for leaf in leaves_of(result)]
@@ -274,28 +254,6 @@ class Outlines(Part):
         )
         return function, Outcome(result, reached, shared)
 
-    def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
-        """A new parameter of this function, and its value."""
-        type_: Any = leaf.type
-        name = self.b.names.fresh(name)
-        self.b.names.keep(name)
-        if isinstance(type_, Scalar):
-            type_ = replace(type_, value=Dim.of(name) if type_.dtype == "int64" else None)
-        else:
-            type_ = resolve_dims(type_, name)
-        var = Var(name, type_, name)
-        self.session.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
-        if isinstance(type_, Scalar):
-            return var, Num(var)
-        if isinstance(type_, Record):
-            return var, Rec(var)
-        cell = Cell(name, var, path)
-        self.state.adopt(cell, var)
-        cell.tensor = leaf.tensor
-        if leaf.variable is not None:
-            self.evaluator.tape.variables[cell] = leaf.variable.value
-        return var, Ref(cell)
-
     def refuse_result(self, why: str) -> Any:
         name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
@@ -327,25 +285,6 @@ class Outlines(Part):
             found |= more
             todo += more
         return found
-
-    # ---- names of enclosing functions
-
-    def captured(self, holder: Any, name: str) -> Value:
-        """A name of a frame of the caller, or of its callers: passed in."""
-        key: Any = ("captured", holder, name)
-        if key not in self.evaluator.objects.lifted:
-            pattern, _ = _packed(holder, name)
-            variables = self.evaluator.objects.reached[Captured(holder, name, pattern)] = []
-
-            def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf, name, (("captured", name),))
-                variables.append(var)
-                return value
-
-            self.evaluator.objects.lifted[key] = unpack(
-                pattern, self.evaluator, leaf, name, (("captured", name),)
-            )
-        return self.evaluator.objects.lifted[key]
 
     # ---- the module
 
@@ -379,12 +318,6 @@ def _loud(functions: list[Function]) -> set[str]:
         if more == loud:
             return loud
         loud = more
-
-
-# ---------------------------------------------------------------- sizes, by position
-
-# A function's sizes are told to its callers in terms of its parameters: `#0.1` is the second
-# size of the first one, `#2` the value of the third.
 
 
 def _positions(params: list[Var]) -> dict[str, Dim]:

@@ -173,9 +173,9 @@ class Packer:
             self.leaves.append(value)
         if isinstance(value, Num) and self.known(index, value):
             return _known(value)
-        type_ = self.owner.joins.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        type_ = self.owner.arrays.ref_type(value) if isinstance(value, Ref) else value.operand.type
         cell = value.cell if isinstance(value, Ref) and not value.path else None
-        variable = None if self.result else self.owner.tape.variables.get(cell)
+        variable = None if self.result else self.owner.variables.variables.get(cell)
         same = None if variable is None else Same(variable)
         tensor = value.cell.tensor if isinstance(value, Ref) else False
         return Leaf(index, open_type(type_), same, tensor)

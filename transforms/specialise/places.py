@@ -5,25 +5,22 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from ..frontend.pytree import Path
 from ..frontend.source import Source
 from ..ir.errors import S2SError, UnsupportedError
-from ..ir.nodes import (
-    Origin,
-    Scalar,
-    Span,
-    Var,
-)
+from ..ir.nodes import Origin, Scalar, Span, Var
 from ..ir.record import field, record
 from ..syntax import core
 from .session import Part
 from .shared import NeedStaticArgument
-from .values import (
-    Cell,
-    Num,
-    Value,
+from .values import Cell, Num, Value
+
+# Passes recurse along the nesting of a program; Python limits how deep, the caller included.
+TOO_DEEP = (
+    "expressions, blocks or calls are nested too deeply here to be compiled",
+    "split them into several statements, or write a recursion as a loop",
 )
 
 
@@ -74,6 +71,10 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     return found
 
 
+# the statement being run, and the one being run of the present frame
+Position: TypeAlias = "tuple[core.Stmt | None, core.Stmt | None]"
+
+
 @record(eq=False)
 class Places(Part):
     """Where in the source the program is: the active calls, and errors with their place."""
@@ -89,6 +90,25 @@ class Places(Part):
     def frames(self) -> list[Frame]:
         """All active calls, the callers' included."""
         return [*(self.session.outer.places.frames() if self.session.outer else ()), *self.stack]
+
+    def enter(self, frame: Frame) -> core.Stmt | None:
+        """Begins a call; returns the statement that makes it, for `leave`."""
+        self.stack.append(frame)
+        return self.stmt
+
+    def leave(self, stmt: core.Stmt | None) -> None:
+        self.stack.pop()
+        self.stmt = stmt
+
+    def position(self) -> Position:
+        return self.stmt, self.frame.stmt
+
+    def begin(self, stmt: core.Stmt | None) -> None:
+        """A statement of the present frame is run; None for what has no statement."""
+        self.stmt = self.frame.stmt = stmt
+
+    def resume(self, position: Position) -> None:
+        self.stmt, self.frame.stmt = position
 
     def holders(self) -> Iterable[Any]:
         return self.stack
@@ -160,7 +180,7 @@ class Places(Part):
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.session.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
-                given = self.evaluator.values is not None or param.path[0][0] == "leaf"
+                given = self.session.given or param.path[0][0] == "leaf"
                 if (
                     isinstance(param.type, Scalar)
                     and param.type.dtype in ("int64", "bool")

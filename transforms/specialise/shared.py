@@ -81,7 +81,7 @@ class LiftedVariable:
         return True
 
     def reach(self, caller: Any) -> list[Value]:
-        return [caller.tape.variable(self.variable, self.path)]
+        return [caller.objects.variable(self.variable, self.path)]
 
 
 @record(frozen=True)
@@ -101,7 +101,7 @@ class Captured:
         owner = owner_of(self.holder)
         value = held(self.holder, self.name)
         if owner is not caller:
-            value = caller.outline.captured(self.holder, self.name)
+            value = caller.frames.captured(self.holder, self.name)
         packer = _capturing(caller, self.name)
         packer.pack(value)
         return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]
