@@ -52,6 +52,7 @@ from ..transforms.frontend.pytree import (
     describe,
 )
 from ..transforms.ir.nodes import Span
+from ..transforms.ir.record import replace
 
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
@@ -166,6 +167,38 @@ def numba_kernel(
     whole = with_copied_arguments(run, compiled, function)
     whole.dispatcher, whole.writer = dispatcher, partial(StubWriter, borrows=borrows)
     return whole
+
+
+def inlinable_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Any:
+    """The Numba dispatcher of a specialisation for calls from users' `@njit` functions: it takes
+    the parameters and returns all results.  None if Numba is to compile the lowered source: for
+    parameters other than arrays and scalars, for arrays that are written (they may overlap), and
+    for loops on several threads."""
+    specs = [p.spec for p in compiled.params]
+    plain = all(isinstance(s, (ArraySpec, ScalarSpec)) for s in specs)
+    if not plain or compiled.written or "rt.prange(" in compiled.lowered:
+        return None
+    if not isinstance(seed, (np.generic, type(None))):
+        return None
+    from ..codegen.numba_bridge.borrowed_arguments import argument_types
+    from ..codegen.numba_bridge.numba_entry import Entry
+    from .build_kernel import build
+
+    # Global arrays are read-only in Numba, and arrays that may be written are accepted as such.
+    specs = [replace(s, writeable=False) if isinstance(s, ArraySpec) else s for s in specs]
+    entry = Entry(
+        len(params),
+        len(compiled.result_types),
+        {i: _ndim_dtype(compiled.params[i].type) for i in compiled.out_like.values()},
+        {},
+        seed,
+        tuple(_buffers(compiled)),
+        (),
+        relations_of(compiled),
+        inlined=True,
+    )
+    types = tuple(map(numba_type, specs, params))
+    return build(compiled.lowered, compiled.entry, types, entry, argument_types(specs, types))
 
 
 def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

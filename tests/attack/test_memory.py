@@ -165,7 +165,11 @@ TAKES_ADDRESSES = {
     "voidptr": {"s2s/codegen/numba_bridge/external_call.py"},
     "voidptr_t": {"s2s/codegen/numba_bridge/external_call.py"},
     # Intrinsics: the arrays are operands and alive until the last instruction of the intrinsic.
-    "make_array": {"s2s/codegen/numba_bridge/external_call.py", "s2s/kernels_numba/fft_llvm.py"},
+    "make_array": {
+        "s2s/codegen/numba_bridge/borrowed_arguments.py",  # unboxing: the caller holds the array
+        "s2s/codegen/numba_bridge/external_call.py",
+        "s2s/kernels_numba/fft_llvm.py",
+    },
     "ExternalFunction": set(),
     "ExternalFunctionPointer": set(),
     "address_as_void_pointer": set(),

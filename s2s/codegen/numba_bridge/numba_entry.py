@@ -45,7 +45,8 @@ class Entry:
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
     the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
     those of the NumPy scalars among them, and None for others.  With `into`, the caller passes the
-    buffers after the other parameters, and they are not results.
+    buffers after the other parameters, and they are not results.  `inlined`: users' functions call
+    the Numba function, so their machine code may contain it.
     """
 
     parameters: int
@@ -58,6 +59,7 @@ class Entry:
     relations: tuple[Relation, ...]
     classes: tuple[str | None, ...] = ()
     into: bool = False
+    inlined: bool = False
 
     @property
     def direct(self) -> list[int]:

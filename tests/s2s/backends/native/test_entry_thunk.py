@@ -38,7 +38,7 @@ def entry_of(f: Any) -> Any:
 
 
 def is_native(f: Any) -> bool:
-    return hasattr(entry_of(f).kernels["native"], "writer")
+    return not hasattr(entry_of(f).kernels["native"], "dispatcher")
 
 
 def compiled(function: Any) -> Any:
