@@ -138,6 +138,8 @@ def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
 def _generate_implementation(
     function: Function, specialiser: Specialiser, compiled: Compiled, args: tuple[Any, ...]
 ) -> Callable[..., Any]:
+    from ..codegen.numba_bridge.external_call import forbid_caching
+
     seed = seed_of(compiled, specialiser.options.has_aux) if specialiser.mode == "vjp" else None
     reach = _constants(specialiser)
     kernel = inlinable_kernel(
@@ -145,7 +147,9 @@ def _generate_implementation(
     )
     inlinable = kernel is not None
     kernel = kernel or build_njit(compiled.lowered, compiled.entry, None)
-    space: dict[str, Any] = {"np": np, "kernel": kernel, "seed": seed}
+    space: dict[str, Any] = {
+        "np": np, "kernel": kernel, "seed": seed, "forbid_caching": forbid_caching
+    }  # fmt: skip
     values = []
     for i, param in enumerate(compiled.params):
         if param.path[0][0] == "arg":
@@ -153,7 +157,7 @@ def _generate_implementation(
         else:
             space[f"constant_{i}"] = reach.value((), param.path)
             values.append(f"constant_{i}")
-    lines = []
+    lines = ["forbid_caching()"]
     buffers: dict[int, str] = {}
     seeds = [] if seed is None or inlinable else ["seed"]
     for result, position in [] if inlinable else sorted(compiled.out_like.items()):

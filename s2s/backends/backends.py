@@ -195,7 +195,6 @@ def inlinable_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> 
         tuple(_buffers(compiled)),
         (),
         relations_of(compiled),
-        inlined=True,
     )
     types = tuple(map(numba_type, specs, params))
     return build(compiled.lowered, compiled.entry, types, entry, argument_types(specs, types))

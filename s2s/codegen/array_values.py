@@ -150,12 +150,6 @@ def on_stack(builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
     return Buffer(type_, builder.bitcast(place, element.as_pointer()), sizes, None, NULL)
 
 
-# allocator(bytes, alignment): a meminfo.
-ALLOCATOR = ir.FunctionType(POINTER, [INT, ir.IntType(32)])
-NRT_ALLOCATE = "NRT_MemInfo_alloc_aligned"
-OPTIONAL_POOL = "s2s.optional_pool"
-
-
 def _allocation_function(module: Any, rank: int) -> Any:
     """The function alloc(itemsize, size, …); null if a size is negative or the total overflows."""
     name = f"s2s.alloc.{rank}"
@@ -174,23 +168,12 @@ def _allocation_function(module: Any, rank: int) -> Any:
         bad = builder.or_(bad, builder.icmp_signed("<", size, INT(0)))
     with builder.if_then(bad, likely=False):
         builder.ret(NULL)
-    allocator = module.globals.get(OPTIONAL_POOL) or declare_function(module, ALLOCATOR, ALLOCATE)
-    allocator.return_value.add_attribute("noalias")
-    builder.ret(builder.call(allocator, [total, ir.IntType(32)(ALIGN)]))
+    small = ir.IntType(32)
+    kind = ir.FunctionType(POINTER, [INT, small])
+    pool_allocate = declare_function(module, kind, ALLOCATE)
+    pool_allocate.return_value.add_attribute("noalias")
+    builder.ret(builder.call(pool_allocate, [total, small(ALIGN)]))
     return function
-
-
-def make_pool_optional(module: Any) -> None:
-    """Let the arrays of a module be allocated by Numba's runtime in a process without the block
-    pool: Numba may cache the code in a user's function, and load it without s2s.  To be called
-    before the first allocation is emitted."""
-    function = new_function(module, ALLOCATOR, OPTIONAL_POOL, "noinline")
-    pool = declare_function(module, ALLOCATOR, ALLOCATE)
-    pool.linkage = "extern_weak"  # null if there is none
-    builder = ir.IRBuilder(function.append_basic_block())
-    with builder.if_then(builder.icmp_unsigned("!=", pool, ir.Constant(pool.type, None))):
-        builder.ret(builder.call(pool, function.args))
-    builder.ret(builder.call(declare_function(module, ALLOCATOR, NRT_ALLOCATE), function.args))
 
 
 def retain(builder: Any, memory: Any) -> None:

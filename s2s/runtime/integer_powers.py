@@ -28,7 +28,7 @@ define float @__powisf2(float %x, i32 %n) {
 """
 
 
-NAMES = ("__powidf2", "__powisf2")
+_NAMES = ("__powidf2", "__powisf2")
 
 
 @memoize
@@ -36,6 +36,6 @@ def register_symbols() -> None:
     """Register the functions as LLVM symbols."""
     import llvmlite.binding as llvm
 
-    library = jit_link.runtime(_TEXT, NAMES)
-    for name in NAMES:
+    library = jit_link.runtime(_TEXT, _NAMES)
+    for name in _NAMES:
         llvm.add_symbol(name, library[name])

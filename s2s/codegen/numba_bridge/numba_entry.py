@@ -45,8 +45,7 @@ class Entry:
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
     the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
     those of the NumPy scalars among them, and None for others.  With `into`, the caller passes the
-    buffers after the other parameters, and they are not results.  `inlined`: users' functions call
-    the Numba function, so their machine code may contain it.
+    buffers after the other parameters, and they are not results.
     """
 
     parameters: int
@@ -59,7 +58,6 @@ class Entry:
     relations: tuple[Relation, ...]
     classes: tuple[str | None, ...] = ()
     into: bool = False
-    inlined: bool = False
 
     @property
     def direct(self) -> list[int]:

@@ -17,19 +17,17 @@ from numba.core.typing.templates import signature
 from numba.np import arrayobj
 
 from ...errors import Overlap, SizeGuardFailed
-from ...runtime import block_pool, integer_powers
+from ...runtime import block_pool
 from .. import overlap_check, size_relations
 from ..array_values import (
     Buffer,
     allocate,
-    make_pool_optional,
     of_values,
     pack,
     parts_of_type,
     release,
     unpack,
 )
-from ..gemm_library import gemm_library
 from ..kernel_body import Errors, Kernel
 from ..kernel_module import KERNEL, STATUS, result_types
 from ..llvm_passes import forbid_estimates
@@ -75,8 +73,6 @@ def body(
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own, errors = Context(lambda: context), NumbaErrors(context)
             values = values_of(entry, own, builder, given, args)
-            if entry.inlined:
-                make_pool_optional(builder.module)
             made, own_buffers = [], []
             if entry.into:
                 start = len(entry.direct)
@@ -91,8 +87,6 @@ def body(
             forbid_estimates(builder.module)
             if block_pool.ALLOCATE in builder.module.globals:
                 block_pool.register_symbols()
-            if entry.inlined:
-                forbid_caching(builder.module)
             if found is None:
                 # The kernel always raises; the code that follows is unreachable.
                 builder.position_at_end(builder.append_basic_block("never"))
@@ -136,17 +130,6 @@ def may_return_argument(function: ast.FunctionDef, known: Types, count: int) -> 
         for e in getattr(value, "elts", [value])
         if not isinstance(known.of.get(e), Number)
     )
-
-
-def forbid_caching(module: Any) -> None:
-    """Keep Numba from caching functions of users that contain this code, if it calls functions of
-    the run-time library: a process that loads them from the cache may not have it.  Numba caches no
-    code with a global of this name."""
-    own = (*gemm_library.NAMES, *integer_powers.NAMES, "llvm.powi")
-    name = "numba.dynamic.globals.s2s"
-    if any(used.startswith(own) for used in module.globals) and name not in module.globals:
-        mark = ir.GlobalVariable(module, ir.IntType(8), name)
-        mark.initializer, mark.linkage = ir.IntType(8)(0), "weak"
 
 
 def _intrinsic(typed: Any, entry: Entry) -> Any:
