@@ -187,10 +187,10 @@ class Function(_PlanSlot):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params)
         else:
-            results = entry.run(backend, params)
+            results = entry.run(backend, params, args=bound)
         value = entry.value(bound, results)
         if entry.compiled.changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if mode == self._mode:
             self._make_call_stub(entry, bound, backend)
         return value
@@ -255,9 +255,8 @@ class Function(_PlanSlot):
         """The program after each compiler pass, as pairs (pass, source)."""
         specialiser = self._specialiser(self._mode)
         latest = specialiser.latest
-        if latest is not None and latest.compiled.passes is not None and not args and not kwargs:
+        if latest is not None and not args and not kwargs:
             return latest.compiled.passes()
-        # A specialisation loaded from disk has no record of its passes: translate it again.
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
 
@@ -479,11 +478,11 @@ class Gradient(Function):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params, given)
         else:
-            results = entry.run(backend, params, given)
+            results = entry.run(backend, params, given, bound)
         gradients = entry.gradients(bound, results)
         value = entry.value(bound, results) if valued else None
         if changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if given is None:
             self._make_call_stub(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)

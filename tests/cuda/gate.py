@@ -3,6 +3,8 @@
 Prints one JSON object: for each program "equal", "refused: …" or "different: …", and the
 statistics of the accepted ones.  A program is compiled and compared as in `tests/test_corpus.py`,
 for each trip count, zero included.  Without names, all programs are run.
+
+`--update` writes `statistics.json` instead.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse  # noqa: E402
 import json  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
+from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -52,6 +55,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="float64", choices=("float64", "float32"))
     parser.add_argument("--block", type=int, default=4)
     parser.add_argument("--last", action="store_true", help="the largest trip count only")
+    parser.add_argument("--update", action="store_true")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th program, from the i-th on")
     options = parser.parse_args()
     cases = load()
@@ -66,7 +70,18 @@ def main() -> None:
             found[name] = outcome(
                 cases[name], dtype, options.block, trips[-1:] if options.last else trips
             )
-    json.dump(found, sys.stdout, indent=1)
+    if options.update:
+        _write_statistics(found)
+    else:
+        json.dump(found, sys.stdout, indent=1)
+
+
+def _write_statistics(found: dict[str, Any]) -> None:
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(f['stats'] or f['outcome'])}"
+        for name, f in sorted(found.items())
+    ]
+    Path(__file__).with_name("statistics.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

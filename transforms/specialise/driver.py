@@ -10,6 +10,7 @@ from ..frontend.kernel_interface import Build, ObjectGuard, Param
 from ..frontend.pytree import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from ..frontend.signature import signature
 from ..frontend.source import Source, read
+from ..ir.call_sizes import unproven_needs
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import Function, Module, Operand, Scalar, Var, walk
 from ..ir.quote import file_name
@@ -30,7 +31,7 @@ from .outside.effects import Counts, Effects
 from .outside.objects import Objects
 from .places import Frame, NeedUnroll, Places
 from .session import Session
-from .shared import Callee, NeedOutline, Shared, last_return
+from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Shared, last_return
 from .values import (
     Conflict,
     DictVal,
@@ -66,6 +67,8 @@ class Specialised:
     # the files of all functions that were read, and whether more than paths can tell was used
     inlined: list[str] = field(default_factory=list)
     loose: bool = False
+    # by call: its function, and why it was inlined if calls are to stay calls
+    decisions: list[tuple[str, str | None]] = field(default_factory=list)
 
 
 def specialise(
@@ -74,31 +77,46 @@ def specialise(
     values: dict[str, Any] | None,
     static: frozenset[Path] = frozenset(),
     runtime_ints: frozenset[Path] = frozenset(),
+    keep: bool = False,
 ) -> Specialised:
-    """One function for one signature.  Raises NeedStaticArgument to be called again."""
+    """One function for one signature.  Raises NeedStaticArgument to be called again.  With `keep`,
+    calls stay calls where they can; a program that cannot be specialised so is inlined."""
     recursive: frozenset[Any] = frozenset()
     sources: dict[Any, Source] = {}
     desugared: dict[Any, core.Block] = {}
     alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
+    inlined: frozenset[Any] = frozenset()
+    why = ""
     rounds = IterationLimit("specialise")
     while True:
         rounds.count()
         plain = function.plain if isinstance(function, Derived) else function
         shared = Shared(
-            plain, recursive, sources=sources, desugared=desugared, lifetimes=alive, builds=builds
-        )
+            plain, recursive, sources=sources, desugared=desugared, lifetimes=alive, builds=builds,
+            keep=keep, recursive_inline=inlined,
+        )  # fmt: skip
         try:
             done = Specialiser(function, values, static, runtime_ints, shared).run_main(args)
             if not shared.built:
+                unproven = unproven_needs(done.module, done.facts)
+                assert not unproven, unproven
+                done.decisions = [("the program", why)] if why else shared.decisions
                 return done
         except NeedOutline as need:
             recursive |= {need.identity}
+        except NeedInline as need:
+            inlined |= {need.identity}
         except Counts as counts:
             runtime_ints |= counts.paths
-        except Exception:
+        except NeedStaticArgument:
             if not shared.built:
                 raise
+        except Exception as error:
+            if not shared.built:
+                if not keep:
+                    raise
+                keep, why = False, str(error)
 
 
 class Specialiser:
@@ -127,6 +145,7 @@ class Specialiser:
         expressions, statements = parts[Expressions], parts[Statements]
         calls, methods = parts[Calls], parts[Methods]
         self.aliases = statements.aliases
+        self.given_names = statements.given_names
         self.eval = expressions.eval
         self.elements = expressions.elements
         self.run = statements.run
@@ -187,6 +206,7 @@ class Specialiser:
         ]
         main = Function(name, params, self.session.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.aliases)
+        main.notes["given_names"] = dict(self.given_names)
         main.notes["facts"] = self.session.b.facts
         main.notes["unconnected"] = list(self.session.shared.unconnected)
         sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)

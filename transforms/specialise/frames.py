@@ -20,6 +20,7 @@ from ..ir.record import record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
 from ..syntax.names import local_names
+from .caught_errors import CaughtErrors
 from .control.joins import Joins
 from .heap.arrays import Arrays
 from .lifetimes import lifetimes
@@ -27,7 +28,7 @@ from .outside.objects import Objects
 from .patterns import Leaf, unpack
 from .places import TOO_DEEP, Frame, Places
 from .session import Part
-from .shared import Captured, NeedOutline, _packed
+from .shared import Captured, NeedOutline, _packed, owner_of
 from .values import Cell, Closure, Conflict, Ended, Maybe, Num, Obj, Rec, Ref, Undefined, Value
 from .variables import Variables
 
@@ -44,6 +45,7 @@ class Frames(Part):
     arrays: Arrays
     joins: Joins
     objects: Objects
+    caught_errors: CaughtErrors
 
     def lookup(self, name: str, node: core.Node) -> Value:
         self.objects.read_at(node)
@@ -153,13 +155,16 @@ class Frames(Part):
         key = ("captured", holder, name)
         if key in self.objects.lifted:
             return self.objects.lifted[key]
-        pattern, _ = _packed(holder, name)
+        pattern, packer = _packed(holder, name)
         path: Path = (("captured", name),)
 
         def take_in(variables: list[Var]) -> Value:
             def leaf(leaf: Leaf, name: str) -> Value:
                 var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
+                if self.b.facts.sizes is not None:
+                    owner = owner_of(holder)
+                    owner.arrays.pass_sizes(packer.leaves[leaf.index], var, self.b.facts)
                 return value
 
             return unpack(pattern, self.evaluator, leaf, name, path)
@@ -186,7 +191,14 @@ class Frames(Part):
             except RecursionError as error:
                 raise self.places.refusal(node, *TOO_DEEP) from error
             frame.lifetimes = self.session.shared.lifetimes[key]
-            self.evaluator.run(self.session.shared.desugared[key])
+            try:
+                self.evaluator.run(self.session.shared.desugared[key])
+            except Exception as error:
+                found = self.caught_errors.explained(error, frame)
+                if found is error:
+                    raise
+                raise found from None
+            self.caught_errors.check(frame)
         if frame.result is None:
             raise Ended  # every path raises
         return frame.result
@@ -214,6 +226,7 @@ class Frames(Part):
             identity,
             self.joins.runtime_depth,
             calls,
+            self.places.library_site(function, at, next(iter(env.values()), None)),
         )
         hint = self.session.b.hint
         stmt = self.places.enter(frame)

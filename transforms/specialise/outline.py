@@ -4,6 +4,11 @@ A function whose recursion ends at run time is specialised once per *signature*:
 of its arguments, with the types of their numbers and arrays and the identity of everything
 static.  Nothing is known of sizes there, so nothing is guarded.
 
+With `Shared.keep` calls of other functions stay calls, too (`kept_calls.py`).  Such a function
+knows the sizes of its first call.  What it reads off them are its *needs*, guards in terms of its
+parameters.  They are guards of every caller; a call for which they do not hold gets another
+variant.
+
 What such a function returns is found by iteration.  At first a call of a function that is
 still being specialised counts as a path that does not come out, so that its base case tells
 what it returns; then it is specialised again under that assumption, until nothing changes.
@@ -15,32 +20,41 @@ way and passes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
-from ..ir.builder import OPEN, NameSupply, resolve_dims
+from ..ir.builder import NameSupply, resolve_dims
+from ..ir.call_sizes import (
+    in_terms,
+    needs_hold,
+    positions,
+    rely_on_needs,
+    resized,
+    sizes_at,
+)
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
-    Array,
+    Block,
     Call,
+    Custom,
     Draw,
     Function,
     Module,
     Operand,
     Print,
     Raise,
-    Record,
     Scalar,
-    Type,
     Var,
     calls_in,
     substitute,
     walk,
 )
 from ..ir.record import record
-from ..ir.symbolic_dims import Dim
 from ..syntax import core
+from .control.updates import Updates
 from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
@@ -52,9 +66,9 @@ from .values import Cell, Ended, Num, Ref, Value
 
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
-
-
 ROUNDS = 12
+# So many variants of a function may differ in constants that they are called with.
+BAKED_VARIANTS = 4
 
 
 @record(eq=False)
@@ -65,21 +79,45 @@ class Outlines(Part):
     arrays: Arrays
     objects: Objects
     effects: Effects
+    updates: Updates
 
     # ---- calls
 
+    def pattern_of(
+        self, callee: Callee, env: dict[str, Value], node: core.Node
+    ) -> tuple[Pattern, list[Any]]:
+        """The structure of the arguments of a call, and the numbers and arrays in them."""
+        packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
+        return packer.pack(tuple(env.values())), packer.leaves
+
+    def _bakes_constants(self, callee: Callee) -> bool:
+        """Whether integers that are known while compiling are part of the signature.  They decide
+        structure and sizes; but the index of a loop that is unrolled is another in each call."""
+        if callee.identity in self.shared.recursive:
+            return False
+        made = (outlined for key, outlined in self.shared.made if key[0] == callee.key)
+        return sum(1 for _ in made) < BAKED_VARIANTS
+
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: core.Node) -> Value:
+        return self.call_with_outline(callee, env, node)[0]
+
+    def call_with_outline(
+        self, callee: Callee, env: dict[str, Value], node: core.Node
+    ) -> tuple[Value, Outlined]:
+        """The result of a call that stays one, and the specialised function."""
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
+        bake = self._bakes_constants(callee)
         while True:
             rounds.count()
-            packer = self._arguments(callee, frozenset(), node)
+            packer = self._arguments(callee, frozenset(), node, bake)
             general = (callee.key, packer.pack(arguments))
             static = frozenset(self.shared.static.get(general, ()))
-            packer = self._arguments(callee, static, node)
+            packer = self._arguments(callee, static, node, bake)
             pattern = packer.pack(arguments)
+            given = {leaf.index: packer.leaves[leaf.index] for leaf in leaves_of(pattern)}
             try:
-                outlined = self._outlined(callee, pattern, tuple(env), node)
+                outlined = self._outlined(callee, pattern, tuple(env), node, given)
                 break
             except NeedStaticArgument as need:
                 kind, index = need.path[0]
@@ -90,18 +128,51 @@ class Outlines(Part):
         self.effects.refuse_changed(outlined.looked_up, callee.name, node)
         self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
-        values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
-        values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
+        values = self._arguments_of(outlined, given)
         operands = tuple(self.arrays.sym(v).operand for v in values)
+        rely_on_needs(outcome.needs, operands, self.b.facts)
         if outcome.result is None:
             outlined.requested = True
             if outlined not in self.shared.running:  # it always fails
                 self.b.block.append(Call([], outlined.name, operands, origin=self.b.origin))
             raise Ended
-        return self._results(outlined, values, operands)
+        self._refuse_aliases(outlined, given, values, node)
+        return self._results(outlined, given, values, operands, node), outlined
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: core.Node) -> Packer:
+    def _refuse_aliases(
+        self, outlined: Outlined, given: dict[int, Any], values: list[Value], node: core.Node
+    ) -> None:
+        """A function that writes into an argument took it for an array of its own."""
+        places = {leaf.index: i for i, leaf in enumerate(leaves_of(outlined.args))}
+        for leaf in outlined.outcome.written:
+            ref, place = given[leaf.index], places[leaf.index]
+            near = self._near(ref.cell)
+            others = [v for i, v in enumerate(values) if i != place and isinstance(v, Ref)]
+            if any(v.cell in near for v in others) or len(near) > 1 or ref.cell.choice is not None:
+                self.places.refuse(node, "an array that is written may share memory with another")
+            if ref.cell.readonly:
+                self.places.refuse(node, "an array that is written is read-only")
+
+    def _arguments_of(self, outlined: Outlined, given: dict[int, Any]) -> list[Value]:
+        """The values that a call passes: the leaves of its arguments, and what is reached."""
+        values = [given[leaf.index] for leaf in leaves_of(outlined.args)]
+        reached = outlined.outcome.reached
+        return values + [v for r in reached for v in r.reach(self.evaluator)]
+
+    def _fits(self, outlined: Outlined, given: dict[int, Any]) -> bool:
+        """Whether a variant can be called with such arguments."""
+        if not outlined.outcome.needs:
+            return True
+        values = self._arguments_of(outlined, given)
+        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in values]
+        return needs_hold(outlined.outcome.needs, operands, self.b.facts)
+
+    def _arguments(
+        self, callee: Callee, static: frozenset[int], node: core.Node, bake: bool
+    ) -> Packer:
         def known(index: int, number: Num) -> bool:
+            if bake and number.known is not None and isinstance(number.known[0], int):
+                return True
             if index not in static:
                 return False
             if number.known is None:
@@ -112,22 +183,40 @@ class Outlines(Part):
             text = f"{why} cannot be passed to {callee.name}, whose recursion ends at run time"
             return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
-        return Packer(self.evaluator, known, refuse)
+        strict = callee.identity not in self.shared.recursive
+        return Packer(self.evaluator, known, refuse, strict=strict)
 
     def _results(
-        self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
+        self,
+        outlined: Outlined,
+        given: dict[int, Any],
+        values: list[Value],
+        operands: tuple[Operand, ...],
+        node: core.Node,
     ) -> Value:
         """Emits the call and gives its results their structure."""
         outcome = outlined.outcome
         assert outcome.result is not None
-        sizes = _sizes(operands)
-        targets: dict[int, Var] = {}
-        for leaf in leaves_of(outcome.result):
-            name = self.b.names.fresh(self.b.hint)
-            type_ = _resized(leaf.type, lambda dim: _in_terms(dim, sizes))
-            targets[leaf.index] = Var(name, resolve_dims(type_, name))
-        call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
+        sizes = sizes_at(operands)
+
+        def target(leaf: Leaf, hint: str, user: str = "") -> Var:
+            name = self.b.names.fresh(hint)
+            type_ = resized(leaf.type, lambda dim: in_terms(dim, sizes), ints=True)
+            return Var(name, resolve_dims(type_, name), user)
+
+        targets = {leaf.index: target(leaf, self.b.hint) for leaf in leaves_of(outcome.result)}
+        written = [
+            (given[leaf.index], target(leaf, label or "t", label))
+            for leaf in outcome.written
+            for label in (given[leaf.index].cell.label,)
+        ]
+        call = Call(
+            [*targets.values(), *(new for _, new in written)], outlined.name, operands,
+            origin=self.b.origin, depends=outlined.depends,
+        )  # fmt: skip
         self.b.block.append(call)
+        for ref, new in written:
+            self.updates.write_whole(ref, new, node)
         made: dict[int, Value] = {}
 
         def value(leaf: Leaf, _: str) -> Value:
@@ -150,11 +239,16 @@ class Outlines(Part):
     # ---- specialising the callee
 
     def _outlined(
-        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: core.Node
+        self,
+        callee: Callee,
+        pattern: Pattern,
+        names: tuple[str, ...],
+        node: core.Node,
+        given: dict[int, Any],
     ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
-        found = shared.find(key)
+        found = shared.find(key, lambda outlined: self._fits(outlined, given))
         if found is not None:
             return found
         if len(shared.running) >= NESTED:
@@ -173,10 +267,15 @@ class Outlines(Part):
                 # What was made in the round before assumed too little of this function.
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
-                outlined.function, outcome = self._round(callee, outlined, names)
-                if outcome == outlined.outcome:
-                    break
+                outlined.function, outcome = self._round(callee, outlined, names, given)
+                settled = outcome == outlined.outcome
                 outlined.outcome = outcome
+                if callee.identity not in shared.recursive:
+                    outlined.depends = dependences(outlined.function)
+                    outlined.function.notes["stays_call"] = True
+                    settled = True
+                if settled:
+                    break
             else:
                 self.places.refuse(
                     node,
@@ -199,16 +298,32 @@ class Outlines(Part):
         return outlined
 
     def _round(
-        self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
+        self,
+        callee: Callee,
+        outlined: Outlined,
+        names: tuple[str, ...],
+        given: dict[int, Any],
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
         assert self.session.nested is not None
         inner = self.session.nested(callee)
         variables: list[Var] = []
+        recursive = callee.identity in self.shared.recursive
+        # A recursive call would ask for a variant of its own, and that for another.
+        asks = not recursive and self.b.facts.sizes is not None
+        lent: list[tuple[Leaf, Cell]] = []
+        facts = inner.session.b.facts
+        facts.sizes = {} if asks else None
 
         def leaf(leaf: Leaf, name: str) -> Value:
             var, value = inner.frames.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
+            if asks:
+                self.arrays.pass_sizes(given[leaf.index], var, facts)
+            if isinstance(value, Ref) and not recursive:
+                own = given[leaf.index].cell
+                value.cell.lent = leaf.variable is None and own.tensor is False and not own.readonly
+                lent.append((leaf, value.cell))
             return value
 
         values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
@@ -216,8 +331,9 @@ class Outlines(Part):
         node = callee.source.node
         result: Pattern | None = None
         packer = Packer(
-            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True
-        )
+            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True,
+            strict=not recursive,
+        )  # fmt: skip
         operands: list[Operand] = []
         try:
             value = inner.arrays.usable(inner.frames.run_body(inner.places.frame), node)
@@ -236,23 +352,40 @@ class Outlines(Part):
         reached = tuple(dict.fromkeys([*before, *inner.objects.reached]))
         variables += [v for r in reached for v in inner.objects.reached[r]]
         shared: frozenset[tuple[int, int]] = frozenset()
+        written: list[Leaf] = []
         if result is not None:
-            positions = {v.name: i for i, v in enumerate(variables)}
-            terms = _positions(variables)
+            terms = positions(variables)
             types = {
-                leaf.index: _resized(
-                    operand.type, lambda dim: _in_terms(inner.session.b.facts.canonical(dim), terms)
+                leaf.index: resized(
+                    operand.type, lambda dim: in_terms(facts.canonical(dim), terms), ints=asks
                 )
                 for leaf, operand in zip(leaves_of(result), operands)
             }
             result = retyped(result, lambda index: types[index])
-            shared = inner.outline.sharing(leaves_of(result), packer, positions)
+            places = {v.name: i for i, v in enumerate(variables)}
+            shared = inner.outline.sharing(leaves_of(result), packer, places)
+            for leaf, cell in lent:
+                last = inner.session.state.heap[cell]
+                if last != cell.param:
+                    type_ = resized(last.type, lambda dim: in_terms(facts.canonical(dim), terms))
+                    written.append(replace(leaf, type=type_))
+                    operands.append(last)
         outlined.looked_up = inner.objects.looked_up
-        notes = {"callee": True, "facts": inner.session.b.facts}
+        terms = positions(variables)
+        needs = [
+            replace(g, left=g.left.substitute(terms), right=g.right.substitute(terms))
+            for g in facts.guards
+        ]
+        # No later pass may rely on more: callers would not know of it.
+        facts.sizes = None
+        notes: dict[str, Any] = {"callee": True, "facts": facts}
+        if needs:
+            notes["needs"] = tuple(dict.fromkeys(needs))
         function = Function(
             outlined.name, variables, inner.session.b.block, operands, [], callee.source, notes
         )
-        return function, Outcome(result, reached, shared)
+        needed = notes.get("needs", ())
+        return function, Outcome(result, reached, shared, needed, tuple(written))
 
     def refuse_result(self, why: str) -> Any:
         name = getattr(self.places.frame.node, "name", "a function")
@@ -262,7 +395,7 @@ class Outlines(Part):
         )
 
     def sharing(
-        self, leaves: Iterable[Leaf], packer: Packer, positions: dict[str, int]
+        self, leaves: Iterable[Leaf], packer: Packer, places: dict[str, int]
     ) -> frozenset[tuple[int, int]]:
         """Which results may share memory with parameters or with one another."""
         near: dict[int, set[Cell]] = {}
@@ -273,7 +406,7 @@ class Outlines(Part):
         found: set[tuple[int, int]] = set()
         for i, cells in near.items():
             params = [c.param.name for c in cells if c.param is not None]
-            found |= {(i, -1 - positions[name]) for name in params}
+            found |= {(i, -1 - places[name]) for name in params}
             found |= {(i, j) for j, others in near.items() if i < j and cells & others}
         return frozenset(found)
 
@@ -300,13 +433,21 @@ class Outlines(Part):
         loud = _loud(functions)
         for f in functions:
             f.name = renamed.get(f.name, f.name)
-            # A function and its products may share statements.
-            f.body = substitute(f.body, lambda x: x)
-            for stmt in walk(f.body):
-                if isinstance(stmt, Call):
-                    stmt.keep = stmt.function in loud
-                    stmt.function = renamed[stmt.function]
+            f.body = _renamed_calls(f.body, renamed, loud)
         return Module({f.name: f for f in functions}, main.name)
+
+
+def _renamed_calls(block: Block, renamed: dict[str, str], loud: set[str]) -> Block:
+    """A copy of the block, since a function and its products may share statements."""
+    block = substitute(block, lambda x: x)
+    for stmt in walk(block):
+        if isinstance(stmt, Call):
+            stmt.keep = stmt.function in loud
+            stmt.function = renamed[stmt.function]
+        elif isinstance(stmt, Custom):
+            body = _renamed_calls(stmt.pullback.body, renamed, loud)
+            stmt.pullback = replace(stmt.pullback, body=body)
+    return block
 
 
 def _loud(functions: list[Function]) -> set[str]:
@@ -318,35 +459,3 @@ def _loud(functions: list[Function]) -> set[str]:
         if more == loud:
             return loud
         loud = more
-
-
-def _positions(params: list[Var]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, p in enumerate(params):
-        if isinstance(p.type, Scalar):
-            terms[p.name] = Dim.of(f"#{i}")
-        else:
-            terms |= {f"{p.name}.{k}": Dim.of(f"#{i}.{k}") for k in range(p.type.ndim)}
-    return terms
-
-
-def _sizes(operands: tuple[Operand, ...]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, x in enumerate(operands):
-        if isinstance(x.type, Scalar):
-            if x.type.value is not None:
-                terms[f"#{i}"] = x.type.value
-        elif isinstance(x.type, (Array, Record)):
-            terms |= {f"#{i}.{k}": dim for k, dim in enumerate(x.type.shape)}
-    return terms
-
-
-def _in_terms(dim: Dim, terms: dict[str, Dim]) -> Dim:
-    return dim.substitute(terms) if dim.symbols <= terms.keys() else OPEN
-
-
-def _resized(type_: Type, size: Callable[[Dim], Dim]) -> Type:
-    if isinstance(type_, Scalar):
-        return Scalar(type_.dtype, type_.weak)
-    assert isinstance(type_, Array), type_
-    return Array(type_.dtype, tuple(size(d) for d in type_.shape))

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
-from ..frontend.pytree import Path
+from ..frontend.pytree import Held, Path, path_text
 from ..frontend.source import Source
 from ..ir.errors import S2SError, UnsupportedError
-from ..ir.nodes import Origin, Scalar, Span, Var
-from ..ir.record import field, record
+from ..ir.nodes import Origin, Scalar, Site, Span, Var
+from ..ir.record import field, record, replace
 from ..syntax import core
 from .session import Part
 from .shared import NeedStaticArgument
-from .values import Cell, Num, Value
+from .values import Cell, Num, Obj, Value
 
 # Passes recurse along the nesting of a program; Python limits how deep, the caller included.
 TOO_DEEP = (
@@ -42,6 +42,7 @@ class Frame:
     identity: Any
     runtime_depth: int = 0
     calls: tuple[Span, ...] = ()  # where it and those around it were called
+    site: Site | None = None  # of a function of the library: where the user's code calls it
     stmt: core.Stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
     result: Value = None
@@ -130,14 +131,46 @@ class Places(Part):
             return self.b.origin
         source = self.frame.source
         span = source.span(node)
-        stmt = self.stmt
-        whole = span if stmt is None else source.span(stmt)
+        whole = span if self.stmt is None else self._header(source, self.stmt)
+        frame = self.frame
+        site = frame.site
+        if site is None and frame.label:
+            site = Site(source, whole, self._outermost(node), frame.node.name)
+        return Origin(span, whole, frame.label, calls=frame.calls, site=site)
+
+    def _header(self, source: Source, stmt: core.Stmt) -> Span:
+        """The span of a statement; of a compound one that of its header."""
+        whole = source.span(stmt)
         header = getattr(stmt, "body", None)
         if isinstance(stmt, (core.If, core.For, core.While)) and header:
             last = stmt.over if isinstance(stmt, core.For) else stmt.test
             end = source.span(last)
             whole = type(whole)(whole.file, whole.line, whole.col, end.end_line, end.end_col)
-        return Origin(span, whole, self.frame.label, calls=self.frame.calls)
+        return whole
+
+    def _outermost(self, node: core.Node) -> Span:
+        """The statement being run in the function that is compiled."""
+        first = next(frame for frame in reversed(self.stack) if not frame.label)
+        stmt = first.stmt
+        return first.source.span(node) if stmt is None else self._header(first.source, stmt)
+
+    def library_site(self, function: Any, at: core.Node, owner: Value) -> Site | None:
+        """Where the user's code calls a function of this package, directly or through others;
+        None for a function of the user's.  `owner` is the function's first argument."""
+        if not is_own(function):
+            return None
+        caller = self.frame
+        site = caller.site
+        if site is None:
+            stmt = caller.stmt or self.stmt
+            span = caller.source.span(at) if stmt is None else self._header(caller.source, stmt)
+            name = caller.node.name if caller.label else ""
+            site = Site(caller.source, span, self._outermost(at), name)
+        if isinstance(owner, Obj) and is_own(type(owner.value)):
+            kind = type(owner.value).__name__
+            named = owner.path and not isinstance(owner.path[0][1], Held)
+            site = replace(site, owner=f"{path_text(owner.path)}: {kind}" if named else kind)
+        return site
 
     def refusal(
         self, node: core.Node | None, message: str, advice: str = "",
@@ -190,6 +223,12 @@ class Places(Part):
         return self.need_unroll(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
+
+
+def is_own(definition: Any) -> bool:
+    """Whether a function or class is one of this package."""
+    module = str(getattr(definition, "__module__", ""))
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _has_body(node: core.Node) -> bool:

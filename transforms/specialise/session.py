@@ -19,7 +19,7 @@ from .values import State
 # What is known of the source text alone, what holds in every attempt, and what has happened in
 # the world outside: it is not undone.
 KEPT = frozenset(
-    "sources desugared lifetimes assumed static running builds built built_after".split()
+    "sources desugared lifetimes assumed static unkept running builds built built_after".split()
 )
 
 

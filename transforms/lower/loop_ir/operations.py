@@ -157,8 +157,11 @@ def _index_arithmetic() -> Iterator[Operation]:
         yield _operation(f"rt.{name}", access, "int64", is_index=True, cuda=NO_KERNEL)
     for name in "floor_divide remainder".split():  # of floats, too
         yield _operation(f"rt.{name}", "v v", "first", is_index=True)
-    yield _operation("rt.stack_limit", "v", "int64", effect="machine", cuda=NO_KERNEL)
-    yield _operation("rt.stack_is_low", "v", "bool", effect="machine", cuda=NO_KERNEL)
+    stack = "a recursive function"
+    for name, result in {"stack_limit": "int64", "stack_is_low": "bool"}.items():
+        yield _operation(
+            f"rt.{name}", "v", result, what=stack, effect="machine", cuda="write it as a loop"
+        )
 
 
 def _routines() -> Iterator[Operation]:

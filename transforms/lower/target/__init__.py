@@ -4,10 +4,10 @@
 
 - `place.py`: which scalars live on the host, and which on the device.
 - `nests.py`, `partition.py`: grids, loops on the host, and statements on one thread.
-- `expand.py`: runtime routines that are written out as loops first.
+- `induction.py`, `expand.py`: what is rewritten first: counters, and runtime routines.
+- `supported.py`: refusals.
 - `kernel_writer.py`, `host_writer.py`, `gemm.py`, `spelling.py`: the text.
-- `host.py`, `symbols.py`, `program.py`: statements of the host function, types of names, the
-  description of a program.
+- `plan.py`, `symbols.py`, `program.py`: the plan, types of names, the description of a program.
 
 May import the other folders of `lower` except `sparsity`; nothing but `lower.py` imports it.
 """

@@ -11,11 +11,11 @@ from ..analysis.alias import MayAlias
 from ..loop_ir import nodes as L
 from .expand import expand_routines
 from .gemm import gemm_kernel_name, gemm_kernel_params
-from .host import Launch
-from .host_writer import gemm_dtypes, module_text, walk
+from .host_writer import module_text
 from .kernel_writer import KernelText
-from .partition import Plan, partition
-from .program import CudaProgram, HostParam, Kernel, Statistics
+from .partition import partition
+from .plan import Plan
+from .program import CudaProgram, HostParam, Kernel
 from .symbols import symbols_of
 
 
@@ -42,33 +42,13 @@ RESERVED = frozenset({
 
 def _describe(plan: Plan, routine: L.Routine) -> CudaProgram:
     kernels = [Kernel(k.name, _params(k), k.kind, k.line, k.atomics) for k in plan.kernels]
-    dtypes = gemm_dtypes(plan)
-    for dtype in dtypes:
+    for dtype in plan.gemm_dtypes():
         params = (("err", "int64*"), *gemm_kernel_params(dtype))
         kernels.append(Kernel(gemm_kernel_name(dtype), params, "gemm", ""))
     params = [HostParam(p.name, p.dtype, p.rank or 0, p.rank is not None) for p in routine.params]
-    return CudaProgram(kernels, params, plan.results, plan.verdicts, _statistics(plan))
+    return CudaProgram(kernels, params, plan.results, plan.verdicts, plan.statistics())
 
 
 def _params(kernel: KernelText) -> tuple[tuple[str, str], ...]:
     flags = [("err", "int64*"), *([("err_values", "float64*")] if kernel.sends_values else [])]
     return (*flags, *kernel.params)
-
-
-def _statistics(plan: Plan) -> Statistics:
-    stats = Statistics(
-        grids=sum(k.kind == "grid" for k in plan.kernels),
-        threads=sum(k.kind == "thread" for k in plan.kernels),
-        atomics=sum(k.atomics for k in plan.kernels),
-        syncs=plan.syncs,
-    )
-    for s in walk(plan.body):
-        stats.launches += isinstance(s, (Launch, L.Call))
-        stats.gemms += isinstance(s, L.Call)
-        if isinstance(s, (L.Loop, L.While)):
-            inside = [q for q in walk(s.body) if isinstance(q, (Launch, L.Call))]
-            stats.host_loops += bool(inside)
-            stats.glue_loops += bool(inside) and all(
-                isinstance(q, Launch) and q.kernel.kind == "thread" for q in inside
-            )
-    return stats

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr, print_typed, tuple_
+from .batches import BatchedProduct
 from .gemm import gemm_kernel, gemm_kernel_name
-from .host import Blocks, Fetch, HostStmt, Launch, Slot
 from .kernel_writer import Failure, KernelText
-from .partition import Plan
+from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
 from .spelling import device_function_text
 
 HEADER = """import math
@@ -31,7 +30,7 @@ def module_text(plan: Plan, routine: L.Routine) -> str:
     functions = sorted({f for k in plan.kernels for f in k.functions})
     parts = [HEADER, *map(device_function_text, functions)]
     parts += [_kernel_text(k) for k in plan.kernels]
-    parts += [gemm_kernel(dtype) for dtype in gemm_dtypes(plan)]
+    parts += [gemm_kernel(dtype) for dtype in plan.gemm_dtypes()]
     parts.append(_failures_text(plan.failures))
     parts.append("\n".join(HostWriter(plan, routine).function()) + "\n")
     return "\n\n".join(parts)
@@ -52,24 +51,6 @@ def _failures_text(failures: list[Failure]) -> str:
     return "\n".join([*lines, "]\n"])
 
 
-def walk(body: Sequence[Any]) -> Iterator[Any]:
-    """All statements of a host function, those of inner blocks included."""
-    for stmt in body:
-        yield stmt
-        for block in L.blocks_of(stmt):
-            yield from walk(block)
-
-
-def gemm_dtypes(plan: Plan) -> list[str]:
-    """The dtypes of the matrix products of a plan."""
-    found = {
-        plan.symbols.buffers[s.args[-1].buffer][0]
-        for s in walk(plan.body)
-        if isinstance(s, L.Call) and isinstance(s.args[-1], L.Subview)
-    }
-    return sorted(found)
-
-
 class HostWriter:
     """Writes the host function of a plan."""
 
@@ -88,8 +69,10 @@ class HostWriter:
                 lines.append(f"    {name} = np.{_np(dtype)}({name})")
         for name in sorted(self.plan.slots):
             dtype = self.symbols.scalars[name]
-            value = name if name in scalars else ("False" if dtype == "bool" else "0")
-            lines.append(f"    {name} = dev.scalar({value}, np.{_np(dtype)})")
+            if name in scalars:
+                lines.append(f"    {name} = dev.scalar({name}, np.{_np(dtype)})")
+            else:
+                lines.append(f"    {name} = dev.empty((1,), np.{_np(dtype)})")
         return [*lines, *self.block(self.plan.body, 1)]
 
     def _is_read(self, name: str) -> bool:
@@ -123,16 +106,17 @@ class HostWriter:
             return [f"{pad}{s.name} = dev.view({s.buffer}, {tuple_(s.sizes)})"]
         if isinstance(s, L.Rebind):
             return [f"{pad}{s.name} = {s.other}"]
-        if isinstance(s, Slot):
-            return [f"{pad}{s.name} = dev.scalar({expr(s.value)}, np.{_np(s.dtype)})"]
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
-            return [f"{pad}{s.name} = dev.blocks({expr(s.cells)}, BLOCK)"]
+            return [f"{pad}{s.name} = {_blocks(s.cells, s.block)}"]
         if isinstance(s, Launch):
             return [pad + self.launch(s)]
         if isinstance(s, L.Call):
-            return self.product(s, pad)
+            return [f"{pad}dev.gemm({', '.join(self.product(s))})"]
+        if isinstance(s, BatchedProduct):
+            args = [*self.product(s.call), expr(s.count), *self.steps(s)]
+            return [f"{pad}dev.gemm_batched({', '.join(args)})"]
         if isinstance(s, L.Loop):
             bounds = [s.stop] if L.is_lit(s.start, 0) else [s.start, s.stop]
             if not L.is_lit(s.step, 1):
@@ -165,7 +149,7 @@ class HostWriter:
         args = ", ".join([*flags, *(a.removeprefix("slot ") for a in kernel.args)])
         if s.cells is None:
             return f"dev.launch({kernel.name}, 1, 1, {args})"
-        blocks = f"dev.blocks({expr(s.cells)}, BLOCK)" if s.blocks is None else expr(s.blocks)
+        blocks = _blocks(s.cells, s.block) if s.blocks is None else expr(s.blocks)
         return f"dev.launch({kernel.name}, {blocks}, BLOCK, {args})"
 
     def failure(self, s: L.Fail, pad: str) -> list[str]:
@@ -177,7 +161,14 @@ class HostWriter:
         values = ", ".join([str(s.site), *map(print_typed, s.values)])
         return [*lines, f"{pad}raise rt.Failure({values})"]
 
-    def product(self, s: L.Call, pad: str) -> list[str]:
+    def steps(self, s: BatchedProduct) -> list[str]:
+        """The distances between the matrices of each operand."""
+        operands = [a for a in s.call.args if isinstance(a, L.Subview)]
+        sizes = map(self.sizes, operands)
+        return [expr(L.mul(m, n)) if strided else "0" for (m, n), strided in zip(sizes, s.strided)]
+
+    def product(self, s: L.Call) -> list[str]:
+        """The arguments of a matrix product."""
         swap_a, swap_b, alpha, a, b, beta, c = s.args
         assert isinstance(a, L.Subview) and isinstance(b, L.Subview) and isinstance(c, L.Subview)
         m, n = self.sizes(c)
@@ -191,7 +182,7 @@ class HostWriter:
             a.buffer, self.offset(a), b.buffer, self.offset(b), print_typed(beta),
             c.buffer, self.offset(c),
         ]  # fmt: skip
-        return [f"{pad}dev.gemm({', '.join(args)})"]
+        return args
 
     def sizes(self, a: L.Subview) -> tuple[L.Expr, L.Expr]:
         """The sizes of a matrix."""
@@ -209,15 +200,19 @@ class HostWriter:
         return expr(out)
 
 
+def _blocks(cells: L.Expr, block: L.Expr | None) -> str:
+    return f"dev.blocks({expr(cells)}, {'BLOCK' if block is None else expr(block)})"
+
+
 def _exprs_of(s: HostStmt) -> list[L.Expr]:
-    if isinstance(s, Slot):
-        return [s.value]
     if isinstance(s, Blocks):
         return [s.cells]
     if isinstance(s, Launch):
         return [e for e in (s.blocks, s.cells) if e is not None]
     if isinstance(s, Fetch):
         return []
+    if isinstance(s, BatchedProduct):
+        return [s.count, *_exprs_of(s.call)]
     exprs: list[L.Expr] = []
     for e in L.exprs_of(s):
         exprs += e.index if isinstance(e, L.Subview) else [e]

@@ -260,7 +260,11 @@ class KernelWriter:
 
     def exit_lines(self) -> list[str]:
         """The lines that store the shared scalars."""
-        return [f"{self._slot(name)}[0] = {name}" for name in self.shared]
+        return self.slot_stores(self.shared)
+
+    def slot_stores(self, names: Iterable[str]) -> list[str]:
+        """The lines that store scalars in their slots."""
+        return [f"{self._slot(name)}[0] = {name}" for name in names]
 
 
 def _literal(e: L.Lit) -> L.Expr:

@@ -5,8 +5,8 @@ else depends on them (`flush`).  A loop with independent iterations becomes a gr
 contains such loops or matrix products runs on the host.  Any other loop that computes with device
 values runs on one thread.
 
-What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until the
-placement is stable.
+What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until
+the placement is stable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import Span
-from ...ir.record import field, record
 from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.dependence import LoopReductions, explain_dependence, is_small
@@ -25,11 +24,13 @@ from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
-from .host import Blocks, Fetch, HostStmt, Launch, Slot
-from .kernel_writer import ATOMIC_DTYPES, Failure, KernelText, KernelWriter
+from .batches import batched_product, single_allocations
+from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
+from .plan import Blocks, Fetch, HostStmt, Launch, Plan
 from .program import HostResult, KernelKind, LoopKind, Verdict
+from .row_blocks import RowWriter, row_phases
 from .symbols import Symbols
 
 # A loop with so few iterations is not worth a launch.
@@ -41,24 +42,6 @@ BLOCK = "BLOCK"
 _IN_KERNELS = (
     L.Let, L.Store, L.Loop, L.If, L.Comment, L.While, L.Break, L.Fail, L.Alloc,
 )  # fmt: skip
-
-
-@record
-class Plan:
-    """A host function and its kernels.
-
-    `slots` are the device scalars.  `bounds` are the works of the loops on one thread, with the
-    user's lines, which the host tests.  `lines` maps the comments to the lines of the source.
-    """
-
-    body: list[Any] = field(default_factory=list[Any])  # of `HostStmt`
-    kernels: list[KernelText] = field(default_factory=list[KernelText])
-    failures: list[Failure] = field(default_factory=list[Failure])
-    slots: set[str] = field(default_factory=set[str])
-    verdicts: list[Verdict] = field(default_factory=list[Verdict])
-    results: list[HostResult] = field(default_factory=list[HostResult])
-    syncs: int = 0
-    symbols: Symbols = field(default_factory=Symbols)
 
 
 def partition(
@@ -102,6 +85,7 @@ class _Planner:
         self.may_alias = with_bindings(body, may_alias)
         self.placement, self.mentions = placement, mentions
         self.after = live_after_loops(body)
+        self.sizes = single_allocations(body)
         self.plan = Plan(symbols=symbols)
         self.out: list[Any] = self.plan.body
         self.pending: list[L.Stmt] = []
@@ -110,6 +94,8 @@ class _Planner:
         self.loops = 0  # the number of host loops around
         self.nests: dict[int, Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
+        # The statements that combine the results of blocks, by identity.
+        self.combining: dict[int, L.Stmt] = {}
 
     # ---- helpers
 
@@ -118,7 +104,7 @@ class _Planner:
 
     def emit(self, stmt: HostStmt) -> None:
         """Append a statement of the host, after the comment that belongs to it."""
-        if self.line != self.host_line and not isinstance(stmt, (Launch, Slot)):
+        if self.line != self.host_line and not isinstance(stmt, Launch):
             self.out.append(L.Comment(self.line))
             self.host_line = self.line
         self.out.append(stmt)
@@ -298,6 +284,11 @@ class _Planner:
         self.loops -= 1
 
     def loop(self, s: L.Loop) -> None:
+        batch = batched_product(s, self.sizes, self.may_alias)
+        if batch is not None and self.placement.are_host([batch.count, *batch.call.args]):
+            self.flush()
+            self.emit(batch)
+            return
         nest = self.nest(s)
         if isinstance(nest, Nest) and self.is_launchable(nest):
             self.verdict("grid", "")
@@ -391,7 +382,8 @@ class _Planner:
             return
         inside = Counter[str]()
         for s in L.walk(body):
-            inside.update(uses(s) | {*defs(s)})
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         shared = {
@@ -405,6 +397,24 @@ class _Planner:
         lines = writer.block(body, 1)
         self.finish(kernel, writer, [], [*lines, *(f"    {x}" for x in writer.exit_lines())])
         self.emit(Launch(kernel))
+
+    def take_pending(self) -> tuple[list[L.Stmt], str]:
+        """What is pending, which is no more, and its first line."""
+        body, self.pending = self.pending, []
+        self.pending_line = ""
+        return body, next((s.text for s in body if isinstance(s, L.Comment)), "")
+
+    def shared_scalars(self, body: list[L.Stmt]) -> set[str]:
+        """The device scalars that a region assigns and that are read elsewhere, or carried."""
+        inside = Counter[str]()
+        for s in L.walk(body):
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
+        exposed = upward_exposed(body)
+        bound = {n for s in L.walk(body) for n in defs(s)}
+        return {
+            n for n in bound & self.placement.device if self.mentions[n] > inside[n] or n in exposed
+        }
 
     def new_kernel(self, kind: KernelKind, line: str) -> KernelText:
         name = self.symbols.new_name(f"{self.name}_k{len(self.plan.kernels) + 1}")
@@ -431,9 +441,14 @@ class _Planner:
             for name, alloc in nest.reductions.private_buffers.items()
         }
         folds = nest.reductions.scalar_reductions
-        self.flush_for(nest, folds)
+        prologue = self.prologue_for(nest, folds)
         counts = [self.named(_count(loop, len(loops)), "count") for loop in loops]
         cells = self.named(L.product(tuple(counts)), "cells")
+        phases = row_phases(nest, self.after_loop, self.explain)
+        if phases is not None:
+            self.rows(loops, counts, cells, nest, scratch, prologue, phases)
+            return
+        shared = self.shared_scalars(prologue)
         body: list[L.Stmt] = copy.deepcopy(nest.body)
         for loop in reversed(nest.inside):
             body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]
@@ -454,20 +469,99 @@ class _Planner:
             self.emit(L.Alloc(parts, alloc.dtype, (threads, *sizes)))
             redirect_buffer(body, name, parts, thread)
         parts_of = self.fold_parts(folds, body, threads if checked else blocks)
+        region = [*_frame(loops, thread.name, parts_of), *prologue, *body]
         writer = KernelWriter(
-            kernel, [*_frame(loops, thread.name, parts_of), *body], self.symbols, self.placement,
-            self.plan.failures, (), nest.reductions.array_reductions,
+            kernel, region, self.symbols, self.placement, self.plan.failures, (),
+            nest.reductions.array_reductions,
         )  # fmt: skip
+        stride = "cuda.blockDim.x * cuda.gridDim.x"
         lines = [
+            *(writer.block(prologue, 1) if prologue else []),
             f"    {thread.name} = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x",
+            *self.stores_of_one_thread(writer, thread.name, shared),
             *self.fold_starts(writer, folds, parts_of),
-            *self.cell_loop(writer, loops, counts, cells, thread.name, body),
+            *self.cell_loop(writer, loops, counts, cells, thread.name, stride),
+            *writer.block(body, 2),
             *self.fold_ends(writer, folds, parts_of, thread.name, checked),
         ]
         self.finish(kernel, writer, [], lines)
         self.comment()
         self.emit(Launch(kernel, blocks, cells))
         self.combine(folds, parts_of, threads if checked else blocks)
+
+    def rows(
+        self,
+        loops: list[L.Loop],
+        counts: list[L.Expr],
+        count: L.Expr,
+        nest: Nest,
+        scratch: dict[str, tuple[L.Expr, ...]],
+        prologue: list[L.Stmt],
+        phases: dict[int, LoopReductions],
+    ) -> None:
+        """Launch a row loop with a block for each of `count` rows; `loops` have its bounds."""
+        folds = nest.reductions.scalar_reductions
+        blocks: L.Expr | None = None
+        if folds or scratch:
+            blocks = self.symbols.new_scalar("blocks")
+            self.emit(Blocks(blocks.name, count, L.ONE))
+        kernel = self.new_kernel("grid", self.line)
+        body = copy.deepcopy(nest.body)
+        for name, sizes in scratch.items():
+            assert blocks is not None
+            alloc = nest.reductions.private_buffers[name]
+            parts = self.symbols.new_buffer(f"{name}_parts", alloc.dtype, len(sizes) + 1)
+            self.emit(L.Alloc(parts, alloc.dtype, (blocks, *sizes)))
+            redirect_buffer(body, name, parts, L.Name("cuda.blockIdx.x"))
+        parts_of = self.fold_parts(folds, body, blocks)
+        thread = self.local("thread").name
+        shared = self.shared_scalars(prologue)
+        region = [*_frame(loops, thread, parts_of), *prologue, *body]
+        writer = KernelWriter(
+            kernel, region, self.symbols, self.placement, self.plan.failures, (),
+            nest.reductions.array_reductions,
+        )  # fmt: skip
+        writer.bound.add("cuda.blockIdx.x")
+        dtypes: set[str] = set()
+
+        def shared_name(dtype: str) -> str:
+            dtypes.add(dtype)
+            return self.local(f"shared_{dtype}").name
+
+        rows = RowWriter(
+            writer, lambda name, dtype: self.symbols.new_scalar(f"{name}_part", dtype).name,
+            shared_name, lambda part, op, dtype: self.tree(shared_name(dtype), part, op),
+        )  # fmt: skip
+        ordered = [_with_names(phases[id(s)], parts_of) for s in nest.body if isinstance(s, L.Loop)]
+        head = self.cell_loop(writer, loops, counts, count, "cuda.blockIdx.x", "cuda.gridDim.x")
+        starts = self.fold_starts(writer, folds, parts_of)
+        iteration = rows.iteration(body, ordered)
+        first = writer.block(prologue, 1) if prologue else []
+        if shared:
+            first.append(f"    {thread} = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x")
+            first += self.stores_of_one_thread(writer, thread, shared)
+        ends: list[str] = []
+        for part, parts in parts_of.values():
+            if not ends:
+                ends.append("    if cuda.threadIdx.x == 0:")
+            ends.append(f"        {writer.buffer(parts)}[cuda.blockIdx.x] = {part}")
+        arrays = [
+            f"    {shared_name(dtype)} = cuda.shared.array(BLOCK, np.{dtype})"
+            for dtype in sorted(dtypes)
+        ]
+        self.finish(kernel, writer, arrays, [*first, *starts, *head, *iteration, *ends])
+        self.comment()
+        self.emit(Launch(kernel, blocks, count, L.ONE))
+        self.combine(folds, parts_of, blocks)
+
+    def stores_of_one_thread(
+        self, writer: KernelWriter, thread: str, shared: set[str]
+    ) -> list[str]:
+        """The lines that store the scalars of a prologue."""
+        if not shared:
+            return []
+        stores = (f"        {line}" for line in writer.slot_stores(sorted(shared)))
+        return [f"    if {thread} == 0:", *stores]
 
     def local(self, hint: str) -> L.Name:
         """A name for a variable of kernels: the same in all of them."""
@@ -492,25 +586,57 @@ class _Planner:
         self.emit(L.Let(name.name, e))
         return name
 
-    def flush_for(self, nest: Nest, folds: dict[str, tuple[str, str]]) -> None:
-        """Launch what is pending unless it may as well run after the grid."""
-        if not self.pending:
-            return
+    def prologue_for(self, nest: Nest, folds: dict[str, tuple[str, str]]) -> list[L.Stmt]:
+        """Decide on what is pending before a grid; return what each thread of the grid computes
+        first.
+
+        Statements that the grid does not depend on remain pending.  Scalars that are cheap to
+        compute are computed by each thread, and stored by one.  Everything else is launched.
+        """
         mine = list(L.walk([_whole(nest)]))
         theirs = list(L.walk(self.pending))
-        touched = {n for s in mine for n in uses(s) | {*defs(s)}}
         assigned = {n for s in theirs for n in defs(s)}
         sums = {n for n, (op, _) in folds.items() if op == "+"}
         reads = {n for s in mine for n in uses(s)} - sums
-        if (
-            any(isinstance(s, (L.Fail, L.Loop, L.While)) for s in theirs)
-            or assigned & reads
-            or self._memory_conflict(mine, theirs, touched)
-        ):
+        conflict = self._memory_conflict(mine, theirs)
+        if not any(isinstance(s, L.Fail) for s in theirs) and not assigned & reads and not conflict:
+            return []
+        later = [] if conflict else self._starts_of(sums)
+        first = [s for s in self.pending if all(s is not q for q in later)]
+        rest = {n for s in L.walk(first) for n in defs(s)}
+        if conflict or not self._is_cheap(first) or rest & sums:
             self.flush()
+            return []
+        self.take_pending()
+        for s in later:
+            self.defer(s)
+        return first
 
-    def _memory_conflict(self, mine: list[L.Stmt], theirs: list[L.Stmt], touched: set[str]) -> bool:
+    def _starts_of(self, sums: set[str]) -> list[L.Stmt]:
+        """The pending assignments to sums that may as well run after the grid, which does not read
+        them."""
+        found: list[L.Stmt] = []
+        for position, s in enumerate(self.pending):
+            others = [q for q in self.pending if q is not s]
+            mentioned = {n for q in L.walk(others) for n in uses(q) | {*defs(q)}}
+            changed = {n for q in L.walk(self.pending[position:]) for n in defs(q)}
+            if isinstance(s, L.Let) and s.name in sums - mentioned and not uses(s) & changed:
+                found.append(s)
+        return found
+
+    def _is_cheap(self, body: list[L.Stmt]) -> bool:
+        """True if each thread of a grid may run statements: they assign scalars that they do not
+        read first, and their loops only combine the results of blocks."""
+        stmts = list(L.walk(body))
+        return (
+            all(isinstance(s, (L.Let, L.Comment, L.Loop)) for s in stmts)
+            and all(id(s) in self.combining for s in stmts if isinstance(s, L.Loop))
+            and not upward_exposed(body) & {n for s in stmts for n in defs(s)}
+        )
+
+    def _memory_conflict(self, mine: list[L.Stmt], theirs: list[L.Stmt]) -> bool:
         """True if two groups of statements may access the same memory, and one writes it."""
+        touched = {n for s in mine for n in uses(s)}
         written = {s.buffer for s in mine if isinstance(s, L.Store)}
         stored = {s.buffer for s in theirs if isinstance(s, L.Store)}
         buffers = {b for b in touched if b in self.symbols.buffers}
@@ -528,16 +654,15 @@ class _Planner:
         loops: list[L.Loop],
         counts: list[L.Expr],
         cells: L.Expr,
-        thread: str,
-        body: list[L.Stmt],
+        begin: str,
+        stride: str,
     ) -> list[str]:
-        """The loop of a thread over its cells."""
-        stride = "cuda.blockDim.x * cuda.gridDim.x"
+        """The head of the loop of a thread, or a block, over its cells."""
         first = loops[0]
         plain = len(loops) == 1 and L.is_lit(first.start, 0) and L.is_lit(first.step, 1)
         cell = first.var if plain else self.local("cell").name
         writer.bound.add(cell)
-        lines = [f"    for {cell} in range({thread}, {writer.text(cells)}, {stride}):"]
+        lines = [f"    for {cell} in range({begin}, {writer.text(cells)}, {stride}):"]
         if not plain:
             rest: L.Expr = L.Name(cell)
             for k, loop in enumerate(loops):
@@ -547,7 +672,7 @@ class _Planner:
                     here = L.Bin("//", here, later, "int64")
                 index = L.add(loop.start, L.mul(here, loop.step))
                 lines.append(f"        {loop.var} = {writer.text(index)}")
-        return [*lines, *writer.block(body, 2)]
+        return lines
 
     # ---- folds
 
@@ -560,6 +685,8 @@ class _Planner:
             self.placement.device.add(name)
             part = self.symbols.new_scalar(f"{name}_part", dtype).name
             parts = self.symbols.new_buffer(f"{name}_parts", dtype, 1)
+            # The grid does not mention the scalar itself.
+            self.mentions[name] -= sum(name in uses(s) | {*defs(s)} for s in L.walk(body))
             rename_scalar(body, name, part)
             assert count is not None
             self.emit(L.Alloc(parts, dtype, (count,)))
@@ -592,7 +719,6 @@ class _Planner:
         stores one result for each thread.
         """
         lines: list[str] = []
-        width, value = self.local("width").name, self.local("other").name
         for number, (name, (op, dtype)) in enumerate(folds.items()):
             part, parts = parts_of[name]
             writer.buffer(parts)
@@ -600,29 +726,36 @@ class _Planner:
                 lines.append(f"{parts}[{thread}] = {part}")
                 continue
             shared = self.local(f"shared{number or ''}").name
-            mine, other = f"{shared}[cuda.threadIdx.x]", f"{shared}[cuda.threadIdx.x + {width}]"
+            lines += [f"{shared} = cuda.shared.array(BLOCK, np.{dtype})"]
+            lines += [line[4:] for line in self.tree(shared, part, op)]
             lines += [
-                f"{shared} = cuda.shared.array(BLOCK, np.{dtype})",
-                f"{mine} = {part}",
-                "cuda.syncthreads()",
-                f"{width} = BLOCK // 2",
-                f"while {width} > 0:",
-                f"    if cuda.threadIdx.x < {width}:",
-            ]
-            if op == "+":
-                lines.append(f"        {mine} = {mine} + {other}")
-            else:
-                lines += [
-                    f"        {value} = {other}",
-                    f"        if {value} {op} {mine} or {value} != {value}:",
-                    f"            {mine} = {value}",
-                ]
-            lines += [
-                "    cuda.syncthreads()",
-                f"    {width} = {width} // 2",
                 "if cuda.threadIdx.x == 0:",
                 f"    {parts}[cuda.blockIdx.x] = {shared}[0]",
             ]
+        return [f"    {line}" for line in lines]
+
+    def tree(self, shared: str, part: str, op: str) -> list[str]:
+        """The lines that reduce a value of each thread of a block into element 0 of an array."""
+        width, value = self.local("width").name, self.local("other").name
+        mine, other = f"{shared}[cuda.threadIdx.x]", f"{shared}[cuda.threadIdx.x + {width}]"
+        if op == "+":
+            step = [f"{mine} = {mine} + {other}"]
+        else:
+            step = [
+                f"{value} = {other}",
+                f"if {value} {op} {mine} or {value} != {value}:",
+                f"    {mine} = {value}",
+            ]
+        lines = [
+            f"{mine} = {part}",
+            "cuda.syncthreads()",
+            f"{width} = BLOCK // 2",
+            f"while {width} > 0:",
+            f"    if cuda.threadIdx.x < {width}:",
+            *(f"        {line}" for line in step),
+            "    cuda.syncthreads()",
+            f"    {width} = {width} // 2",
+        ]
         return [f"    {line}" for line in lines]
 
     def combine(
@@ -640,8 +773,15 @@ class _Planner:
             whole = L.Name(name, dtype)
             both = L.Bin("+", whole, part, dtype) if op == "+" else minmax_select(op, part, whole)
             load = L.Let(part.name, L.Load(parts, (k,), dtype))
-            loop = L.Loop(k.name, L.ZERO, self.named(count, "threads"), L.ONE, [load])
+            first = L.ZERO
+            if op != "+":  # each partial result includes the value before
+                start = L.Let(name, L.Load(parts, (L.ZERO,), dtype))
+                self.combining[id(start)] = start
+                self.defer(start)
+                first = L.ONE
+            loop = L.Loop(k.name, first, self.named(count, "threads"), L.ONE, [load])
             loop.body.append(L.Let(name, both))
+            self.combining |= {id(q): q for q in L.walk([loop])}
             self.defer(loop)
 
 
@@ -673,6 +813,15 @@ def _count(loop: L.Loop, levels: int) -> L.Expr:
     """
     count = trip_count(loop)
     return count if levels == 1 else L.clamp_to_zero(count)
+
+
+def _with_names(r: LoopReductions, parts_of: dict[str, tuple[str, str]]) -> LoopReductions:
+    """The reductions of a loop whose folds over rows have the names of their parts."""
+    folds = {
+        parts_of[name][0] if name in parts_of else name: fold
+        for name, fold in r.scalar_reductions.items()
+    }
+    return LoopReductions(folds, r.array_reductions, r.private_buffers)
 
 
 def _frame(loops: list[L.Loop], thread: str, parts_of: dict[str, tuple[str, str]]) -> list[L.Stmt]:

@@ -30,6 +30,7 @@ from ..derivatives.tracing import DerivedVal
 from ..dispatch import evaluates, table
 from ..frames import Frames
 from ..heap.arrays import Arrays
+from ..kept_calls import KeptCalls
 from ..operations.formatting import Formatting
 from ..operations.iterators import Iterators
 from ..operations.operators import Operators
@@ -141,6 +142,7 @@ class Calls(Part):
     formatting: Formatting
     frames: Frames
     outline: Outlines
+    kept: KeptCalls
     derivative_calls: DerivativeCalls
     vectorized: Vectorized
     python_calls: PythonCalls
@@ -291,7 +293,7 @@ class Calls(Part):
         owner, function = method.__self__, method.__func__
         if not path:
             return Obj(owner), Obj(function)
-        holder, (step, name) = self.objects.lifted.get(path[:-1]), path[-1]
+        holder, (step, name) = self.objects.known(path[:-1]), path[-1]
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
             return self.objects.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
@@ -386,9 +388,13 @@ class Calls(Part):
             if function is self.shared.main
             else self.shared.paths.setdefault(function, callee.path)
         )
+        known = Callee(function, function, source, function, path, None)
+        self.kept.must_not_recur(function)
         if self.frames.stays_call(function):
-            known = Callee(function, function, source, function, path, None)
             return self.outline.call_outlined(known, env, node)
+        kept = self.kept.call(known, env, node)
+        if kept is not None:
+            return kept
         return self.frames.run_function(source, function, path, env, None, function, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
@@ -435,9 +441,13 @@ class Calls(Part):
         source = dataclasses.replace(frame.source, node=closure.node, checked=closure.node)
         place = source.span(closure.node)
         env = self._bind_closure(closure, args, kwargs, node)
+        callee = Callee(closure, place, source, frame.function, frame.path, frame)
+        self.kept.must_not_recur(place)
         if self.frames.stays_call(place):
-            callee = Callee(closure, place, source, frame.function, frame.path, frame)
             return self.outline.call_outlined(callee, env, node)
+        kept = self.kept.call(callee, env, node)
+        if kept is not None:
+            return kept
         return self.frames.run_function(source, frame.function, frame.path, env, frame, place, node)
 
     def _bind_closure(

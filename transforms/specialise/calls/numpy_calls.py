@@ -72,6 +72,9 @@ class NumpyCalls(Part):
         if value is np.ndindex or value is itertools.product:
             ranges = args
             if value is np.ndindex:
+                if kwargs:
+                    text = f"ndindex() got an unexpected keyword argument {next(iter(kwargs))!r}"
+                    raise self.places.located(TypeError(text), node)
                 sizes = args[0].values if len(args) == 1 and isinstance(args[0], TupleVal) else args
                 ranges = tuple(self.python_calls.call_range((size,), {}, node) for size in sizes)
             elif kwargs:

@@ -13,6 +13,7 @@ from ..dispatch import builtin
 from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..operations.attributes import Attributes
+from ..operations.stores import Stores
 from ..operations.streams import Streams
 from ..operations.truth import Truth
 from ..outside.object_attributes import ObjectAttributes
@@ -60,6 +61,7 @@ class PythonCalls(Part):
     streams: Streams
     truth: Truth
     frames: Frames
+    stores: Stores
 
     @builtin(range)
     def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
@@ -200,6 +202,20 @@ class PythonCalls(Part):
         if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
             return args[2]
         return self.attributes.attribute(args[0], name, node)
+
+    @builtin(setattr)
+    def call_setattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+        owner, name, value = args
+        text = self.arrays.static(name, node, "the attribute's name")
+        self.stores.store_attribute(owner, text, value, node)
+        return Obj(None)
+
+    @builtin(delattr)
+    def call_delattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+        owner, name = args
+        text = self.arrays.static(name, node, "the attribute's name")
+        self.stores.delete_attribute(owner, text, node)
+        return Obj(None)
 
     @builtin(int)
     def call_int(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:

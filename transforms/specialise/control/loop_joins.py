@@ -381,6 +381,9 @@ class LoopJoins(Part):
                 return Growing(var) if isinstance(value, Growing) else var
             if key in plan.boxes and isinstance(value, CONTAINERS):
                 cell, content = plan.boxes[key], start.heap[value.cell]
+                if isinstance(content, Growing):
+                    why = "a list that grows in this loop is made anew in it"
+                    return plan.conflicts.setdefault(key, Conflict(why))
                 values = tuple(visit((*key, i), v, "") for i, v in enumerate(content.values))
                 head.heap[cell] = replace(content, values=values)
                 return replace(value, cell=cell)

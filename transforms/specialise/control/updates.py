@@ -34,7 +34,7 @@ class Updates(Part):
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return
-        if cell.param is not None and self.session.outer is not None:
+        if cell.param is not None and self.session.outer is not None and not cell.lent:
             self.places.refuse(
                 node,
                 f"{cell.label} belongs to the caller, and a function whose recursion ends "
@@ -73,6 +73,19 @@ class Updates(Part):
         self.state.heap[cell] = new.operand
         self.variables.note_assignment(cell, base)
         self._refresh_choices(cell, node)
+
+    def write_whole(self, ref: Ref, new: Var, node: core.Node) -> None:
+        """The array `ref`, with the contents that a callee has given it."""
+        if ref.path or ref.cell.param is not None:  # a store where the call is
+            self.write(ref, (), new, node)
+            return
+        self.arrays.refuse_tensor(ref.cell, node)
+        self.arrays.refuse_shared(ref.cell, node)
+        assert not ref.cell.readonly and ref.cell.choice is None
+        base = self.state.heap[ref.cell]
+        self.state.heap[ref.cell] = new
+        self.variables.note_assignment(ref.cell, base)
+        self._refresh_choices(ref.cell, node)
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""

@@ -199,11 +199,16 @@ class Derivatives(Part):
         return replace(made, params=made.params[:own], body=body)
 
     def reverse_of(
-        self, function: Function, wrt: tuple[str, ...], inner: tuple[str, ...] = ()
+        self,
+        function: Function,
+        wrt: tuple[str, ...],
+        inner: tuple[str, ...] = (),
+        split: bool = True,
     ) -> Function:
         """The vector-Jacobian product of a function made of the program's own statements, and
-        those of the functions it calls."""
-        products = CalleeVjps(Module(self.tracing.callees(function.body), ""))
+        those of the functions it calls.  Without `split` its forward part calls the functions
+        that these statements call, and no others."""
+        products = CalleeVjps(Module(self.tracing.callees(function.body), ""), split)
         seeded = tuple(range(len(function.results)))
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
         generate_callee_vjps(products)

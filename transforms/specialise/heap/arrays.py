@@ -14,6 +14,7 @@ from ...ir.builder import Sym
 from ...ir.errors import S2STypeError
 from ...ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Type, Var
 from ...ir.record import field, record
+from ...ir.symbolic_dims import Facts
 from ...rules.declare import as_python_scalar
 from ...rules.promotion import phi_operand_type
 from ...syntax import core
@@ -453,6 +454,15 @@ class Arrays(Part):
         self.b.names.restore(names)
         assert isinstance(type_, Array)
         return type_
+
+    def pass_sizes(self, value: Any, param: Var, facts: Facts) -> None:
+        """Tells the facts of a callee the sizes of an argument, where they are known here."""
+        assert facts.sizes is not None
+        type_ = self.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        for axis, dim in enumerate(getattr(type_, "shape", ())):
+            size = self.b.facts.size_of(dim)
+            if size is not None:
+                facts.sizes[f"{param.name}.{axis}"] = size
 
     def ref_type_in(self, state: State, ref: Ref) -> Array:
         saved, self.session.state = self.state, state

@@ -16,6 +16,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ...ir.record import field, record
 from ...syntax import core
+from ..caught_errors import CaughtErrors
 from ..control.joins import Joins
 from ..control.updates import Updates
 from ..dispatch import runs, table
@@ -82,16 +83,22 @@ class Statements(Part):
     iterators: Iterators
     formatting: Formatting
     frames: Frames
+    caught_errors: CaughtErrors
     expressions: Expressions
     # names that are second names for arrays
     aliases: set[str] = field(default_factory=set, init=False)
+    # by value that was computed for another statement, such as the gradient of a tape: the name
+    # that the user's function gives it
+    given_names: dict[str, str] = field(default_factory=dict, init=False)
     # whether the statement being run is the last one of a loop's body
     closing: bool = field(default=False, init=False)
     runners: dict[type, Callable[[Any], bool | None]] = fixed()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.runners = table("runs", self, self.imports, self.managers, self.loops)
+        self.runners = table(
+            "runs", self, self.imports, self.managers, self.loops, self.caught_errors
+        )
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
@@ -210,7 +217,9 @@ class Statements(Part):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
                 return replace(value, operand=literal.operand)
             operand = self._rename(value.operand, name)
-            if operand.user and operand.user != name and self.places.frame.depth == 0:
+            if not operand.user:
+                self._note_name(name, operand)
+            elif operand.user != name and self.places.frame.depth == 0:
                 # Two names, two values: what the user's text says depends on which is which.
                 operand = self.b.emit("copy", operand, hint=name, user=name).operand
             return value if operand is value.operand else replace(value, operand=operand)
@@ -220,6 +229,7 @@ class Statements(Part):
                 if not value.cell.label:
                     value.cell.label = name
                 self.state.heap[value.cell] = self._rename(content, name)
+                self._note_name(name, self.state.heap[value.cell])
                 self._note_alias(name, self.state.heap[value.cell])
             else:
                 key = (value.cell, value.path)
@@ -236,10 +246,17 @@ class Statements(Part):
                 self.state.heap[value.cell] = Growing(self._rename(content.operand, name))
         return value
 
+    def _note_name(self, name: str, value: Any) -> None:
+        """Remembers a name for a value that has none of the user's."""
+        frame = self.places.frame
+        if isinstance(value, Var) and frame.depth == 0 and value.user not in frame.locals:
+            self.given_names.setdefault(value.name, name)
+
     def _note_alias(self, name: str, value: Var) -> None:
         """A second name for an array leaves no statement behind, so text that mentions it
         cannot be checked; at the end of a loop's body the next iteration names it anew."""
-        if value.user and value.user != name and self.places.frame.depth == 0 and not self.closing:
+        known = value.user in (name, "") or self.given_names.get(value.name) == name
+        if not known and self.places.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
     def _note_view_of_itself(self, name: str) -> None:

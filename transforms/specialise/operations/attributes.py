@@ -21,7 +21,7 @@ from ..dispatch import evaluates
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..outside.object_attributes import ObjectAttributes
-from ..outside.objects import Objects
+from ..outside.objects import Objects, path_of_class
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
@@ -47,6 +47,7 @@ from ..values import (
     Super,
     TupleVal,
     Value,
+    class_of,
     constant,
     kind_text,
 )
@@ -80,6 +81,8 @@ class Attributes(Part):
     def attribute(self, owner: Value, name: str, node: core.Node) -> Value:
         if isinstance(owner, TapeVal):
             return Bound(owner, name)
+        if name == "__class__" and not isinstance(owner, (Obj, Super)):
+            return self.objects.class_value(class_of(owner), path_of_class(owner))
         if isinstance(owner, Ref) and owner.cell in self.variables.variables and not owner.path:
             variable = self.variables.variables[owner.cell]
             if name in ("assign", "assign_add", "assign_sub", "numpy", "read_value"):

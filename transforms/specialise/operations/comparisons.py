@@ -11,6 +11,7 @@ from ...frontend.kernel_interface import ObjectGuard
 from ...ir.nodes import Var
 from ...ir.record import record
 from ...syntax import core
+from ..control.joins import Joins
 from ..dispatch import evaluates
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -87,6 +88,7 @@ class Comparisons(Part):
     surface_calls: SurfaceCalls
     operators: Operators
     truth: Truth
+    joins: Joins
 
     @evaluates(core.Compare)
     def eval_Compare(self, node: core.Compare) -> Value:
@@ -161,8 +163,11 @@ class Comparisons(Part):
 
     def _compare_sequences(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         p, q = self.objects.static_items(left), self.objects.static_items(right)
-        if p is None or q is None or op not in ("==", "!="):
-            return self.places.refuse(node, "only == and != compare sequences here")
+        if p is None or q is None:
+            text = "comparing sequences whose lengths are known at run time is not supported"
+            return self.places.refuse(node, text, "compare arrays, or elements in a loop")
+        if op not in ("==", "!="):
+            return self._ordered(op, p, q, node)
         if len(p) != len(q) and not isinstance(left, TupleVal):
             return constant(op == "!=")
         total: Value = constant(True)
@@ -172,6 +177,22 @@ class Comparisons(Part):
             total = constant(False)
         total = self.arrays.python_bool(total)
         return total if op == "==" else self.truth.not_(total, node)
+
+    def _ordered(self, op: str, p: list[Value], q: list[Value], node: core.Node) -> Value:
+        """`p < q`: the first elements that differ decide, or else the lengths."""
+        if not p or not q:
+            return self.compare(op, constant(len(p)), constant(len(q)), node)
+        equal = self._equal_items(p[0], q[0], node)
+        if equal.known is not None:
+            if equal.known[0]:
+                return self._ordered(op, p[1:], q[1:], node)
+            return self.compare(op, p[0], q[0], node)
+        return self.joins.choose(
+            equal,
+            lambda: self._ordered(op, p[1:], q[1:], node),
+            lambda: self.compare(op, p[0], q[0], node),
+            node,
+        )
 
     def _equal_items(self, x: Value, y: Value, node: core.Node) -> Num:
         """Containers take an element for equal to itself, NaN and arrays too."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...ir.record import record
 from ...syntax import core
-from ...syntax.names import names_in
+from ...syntax.names import bound_names
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -92,7 +92,7 @@ class Comprehensions(Part):
                 else:
                     ended = self.joins.if_(cond, lambda: level(depth + 1), lambda: False)
                 if kept and not any(read_later):
-                    for target in names_in(clause.target):
+                    for target in bound_names(clause.target):
                         self.state.env.pop(target, None)
                 return ended
 

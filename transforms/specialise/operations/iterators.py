@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...ir.nodes import Assign, Block, For, If, Op, Raise, While, walk
-from ...ir.op_registry import RULES
+from ...ir.nodes import Assign, Block, For, If, Raise, While, walk
 from ...ir.record import record, replace
 from ...syntax import core
 from ...syntax.names import names_in
 from ...syntax.traverse import walk as walk_syntax
+from ..caught_errors import can_fail
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -62,12 +62,6 @@ END = object()
 
 
 LAZY = (GeneratorVal, MapVal, LibraryVal)
-
-
-_CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
-
-
-_COUNTS = (("shape", 0), ("list_len", 0))
 
 
 ADVICE = "make a list of it: `list(...)`"
@@ -296,21 +290,11 @@ class Iterators(Part):
             if isinstance(stmt, For):
                 loops[stmt.index.name] = stmt
             elif isinstance(stmt, Assign):
-                if not may_fail and self._can_fail(stmt.op, loops):
+                if not may_fail and can_fail(stmt.op, loops, self.b.definitions):
                     return False
             elif not isinstance(stmt, (If, While)) and not (may_fail and isinstance(stmt, Raise)):
                 return False
         return True
-
-    def _can_fail(self, op: Op, loops: dict[str, For]) -> bool:
-        """Whether an operation may raise; the elements that a loop runs over are there."""
-        if op.name in ("index", "list_get") and len(op.args) == 2:
-            loop = loops.get(getattr(op.args[1], "name", ""))
-            stop = loop and self.b.definitions.get(getattr(loop.stop, "name", ""))
-            counted = stop is not None and (stop.name, stop.attrs.get("axis", 0)) in _COUNTS
-            if loop and stop and counted and stop.args[0] == op.args[0]:
-                return False
-        return op.name in _CAN_FAIL or "linalg" in RULES[op.name].kind
 
     def iterators_in(self, source: Value) -> set[Cell]:
         """The cells of the iterators that are consumed with a sequence."""

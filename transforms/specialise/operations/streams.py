@@ -132,8 +132,12 @@ class Streams(Part):
             return Stream(
                 constant(len(values)), lambda k: self.attributes.element_at(values, k, None, node)
             )
+        place = getattr(node, "over", node)
+        if self.operators.object_attributes.special(iterable, "__getitem__") is not None:
+            text = f"iterating over {kind_text(iterable)} by its `__getitem__` is not supported"
+            self.places.refuse(place, text, "give its class an `__iter__`")
         raise self.places.refusal(
-            getattr(node, "over", node),
+            place,
             f"{kind_text(iterable)} is not iterable",
             "",
             S2STypeError,

@@ -117,7 +117,11 @@ class Truth(Part):
         block: Block = []
         value: Value = None
         with self.b.into(block), self.joins.at_run_time(), suppress(Ended):
-            value = right()
+            try:
+                value = right()
+            except Exception as error:
+                if not self.joins.raised_when_reached(error):
+                    raise
         is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
         harmless = all(_harmless(s) for s in block) and not self.state.changed_since(before)
         if is_bool and left is cond and harmless:

@@ -51,6 +51,7 @@ class Builds(Part):
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
         sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
         only to complete what comes next, if there is much of it, and then all begins again."""
+        self._refuse_in_callee(node, "completes objects")
         plain = [self._concrete(a, node) for a in args]
         named = {k: self._concrete(v, node) for k, v in kwargs.items()}
         plainly = getattr(function, "__func__", function)
@@ -75,6 +76,11 @@ class Builds(Part):
         # What is read from now on is read anew, but for objects, which are what they are.
         self.objects.keep_lifted(_is_object)
         return Obj(None)
+
+    def _refuse_in_callee(self, node: core.Node, what: str) -> None:
+        """What Python does for the sizes at hand would be done for the first call alone."""
+        if self.session.outer is not None and self.b.facts.sizes is not None:
+            self.places.refuse(node, f"a function whose calls stay calls {what}")
 
     def _noted(self, function: Any, args: Args, kwargs: Kwargs, plain: Any) -> Build:
         """What is to be known of building an object, for those who would do it again."""
@@ -138,6 +144,7 @@ class Builds(Part):
     def look(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Runs a function that looks at structures, sizes and dtypes, to complain about them: in
         Python, on arrays that hold no numbers.  Nothing of it is left in the program."""
+        self._refuse_in_callee(node, "looks at sizes")
         try:
             plain = [self._outline(a) for a in args]
             named = {k: self._outline(v) for k, v in kwargs.items()}

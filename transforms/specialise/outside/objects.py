@@ -160,6 +160,15 @@ class Objects(Part):
         self.lifted[path] = result
         return result
 
+    def known(self, path: Path) -> Value | None:
+        """What was lifted from a path; of what callers have lifted, the objects."""
+        value = self.lifted.get(path)
+        outer = self.session.outer
+        while value is None and self.shared.keep and outer is not None:
+            found = outer.objects.lifted.get(path)
+            value, outer = found if isinstance(found, Obj) else None, outer.session.outer
+        return value
+
     def _lift(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
         try:
             return self._lift_supported(value, path, guarded, static)

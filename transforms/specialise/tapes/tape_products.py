@@ -24,10 +24,13 @@ from ...ir.nodes import (
     Module,
     Operand,
     Save,
+    Span,
+    Stmt,
     Var,
     While,
     is_complex,
     is_float,
+    map_blocks,
     walk,
 )
 from ...ir.record import record, replace
@@ -382,7 +385,11 @@ class TapeProducts(Part):
                 other.start = moved(other.start)
                 other.end = None if other.end is None else moved(other.end)
         self.tracing.name_again(zip(made.params[len(function.params) :], seeds))
-        self.b.block += made.body[split:]
+        origin = self.places.origin(asked.node)
+        sweep = made.body[split:]
+        if origin is not None and not origin.frame:
+            sweep = _asked_by(sweep, origin.stmt)
+        self.b.block += sweep
         return dict(zip((*wrt, *inner), made.results))
 
     def _wrt(self, asked: Asked, wanted: list[Var]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -397,7 +404,7 @@ class TapeProducts(Part):
         """The sweep and what it computes again, as a function of what is in sight where it is
         asked for, and of the seeds; its results are the adjoints of `wanted`."""
         wrt, inner = self._wrt(asked, wanted)
-        made = self.derived.reverse_of(asked.function, wrt, inner)
+        made = self.derived.reverse_of(asked.function, wrt, inner, split=False)
         split, own = made.notes["forward"], len(asked.function.params)
         sweep = made.body[split:]
         slots = set(_restored(sweep))
@@ -417,6 +424,18 @@ class TapeProducts(Part):
     def _inlined(self, made: Function, seeds: dict[Var, Operand]) -> list[Operand]:
         given = {p.name: x for p, x in seeds.items()}
         return inline(self.b, made, [given.get(p.name, p) for p in made.params], None)
+
+
+def _asked_by(sweep: Block, statement: Span) -> Block:
+    """A sweep whose origins tell the statement of the user's that asks for it."""
+
+    def told(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(stmt, lambda block: [told(s) for s in block])
+        if stmt.origin is None:
+            return stmt
+        return replace(stmt, origin=replace(stmt.origin, asked=statement))
+
+    return [told(s) for s in sweep]
 
 
 def _restored(block: Block) -> list[str]:
