@@ -6,7 +6,7 @@ import pytest
 
 from tests.cuda.compiling import emitted, host_function
 
-CUBE = dict.fromkeys("abc", "float64[:, :, :, :]")
+CUBE = {name: "float64[:, :, :, :]" for name in "abc"}
 
 
 def products(body: str, **types: str) -> list[str]:
