@@ -273,13 +273,13 @@ class Outlines(Part):
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
                 outlined.function, outcome = self._round(callee, outlined, names, given)
-                settled = outcome == outlined.outcome
+                unchanged = outcome == outlined.outcome
                 outlined.outcome = outcome
                 if callee.identity not in shared.recursive:
                     outlined.depends = dependences(outlined.function)
                     outlined.function.notes["stays_call"] = True
-                    settled = True
-                if settled:
+                    unchanged = True
+                if unchanged:
                     break
             else:
                 self.places.refuse(

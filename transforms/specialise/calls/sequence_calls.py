@@ -15,6 +15,7 @@ from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
 from ..operations.iterators import END, Iterators
+from ..operations.lazy_iterators import LazyIterators
 from ..operations.list_parts import ListParts
 from ..operations.operators import Operators
 from ..operations.stores import Stores
@@ -70,6 +71,7 @@ class SequenceCalls(Part):
     truth: Truth
     comparisons: Comparisons
     iterators: Iterators
+    lazy_iterators: LazyIterators
     python_calls: PythonCalls
     numpy_calls: NumpyCalls
 
@@ -89,14 +91,7 @@ class SequenceCalls(Part):
             kind = class_of(value).__name__
             text = f"{kind!r} object is not an iterator"
             raise self.places.located(TypeError(text), node)
-        source = self.arrays.usable(self.state.heap[value.cell], node)
-        cursor = self.iterators.cursor(source)
-        if cursor is None:
-            self.places.refuse(
-                node, "next of a run-time sequence is not supported", "index the sequence"
-            )
-        item = cursor.next(node)
-        self.state.heap[value.cell] = cursor.rest()
+        item = self.lazy_iterators.advance(value, node)
         if item is END and len(args) > 1:
             return args[1]
         if item is END:

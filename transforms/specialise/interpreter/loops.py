@@ -18,7 +18,15 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
-from ..operations.iterators import END, EXHAUSTED, Cursor, Iterators, LengthChanges
+from ..operations.iterators import (
+    END,
+    EXHAUSTED,
+    Cursor,
+    Iterators,
+    LengthChanges,
+    OneByOne,
+)
+from ..operations.lazy_iterators import LazyIterators
 from ..operations.operators import Operators
 from ..operations.streams import Stream, Streams
 from ..operations.truth import Truth
@@ -63,6 +71,7 @@ class Loops(Part):
     truth: Truth
     comparisons: Comparisons
     iterators: Iterators
+    lazy_iterators: LazyIterators
     python_calls: PythonCalls
     run_time_loops: RunTimeLoops
     checkpointed_loops: CheckpointedLoops
@@ -85,6 +94,23 @@ class Loops(Part):
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loops.checkpointed_loop(target, iterable, body, until, node)
+        if not self.iterators.is_lazy(iterable, node):
+            return self._over(target, iterable, body, until, node)
+        attempt = self.session.checkpoint()
+        try:
+            return self._over(target, iterable, body, until, node)
+        except OneByOne as error:
+            self.session.rollback(attempt)
+
+            def take(element: Value) -> bool:
+                self.evaluator.bind(target, element, node)
+                return body()
+
+            return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+
+    def _over(
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+    ) -> bool:
         with self.iterators.consumed_by_loop(iterable, until, node) as (source, iterator):
             numeric = isinstance(source, (RangeVal, ProductVal))
             cursor = None if numeric else self.iterators.cursor(source)

@@ -221,7 +221,7 @@ class Statements(Part):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
                 return replace(value, operand=literal.operand)
             operand = self._rename(value.operand, name)
-            if not operand.user:
+            if operand.user in ("", name):
                 self._note_name(name, operand)
             elif operand.user != name and self.places.frame.depth == 0:
                 # Two names, two values: what the user's text says depends on which is which.
@@ -251,9 +251,10 @@ class Statements(Part):
         return value
 
     def _note_name(self, name: str, value: Any) -> None:
-        """Remembers a name for a value that has none of the user's."""
+        """Remembers a name for a value, which may have been computed in another function."""
         frame = self.places.frame
-        if isinstance(value, Var) and frame.depth == 0 and value.user not in frame.locals:
+        own = isinstance(value, Var) and (value.user == name or value.user not in frame.locals)
+        if own and frame.depth == 0:
             self.given_names.setdefault(value.name, name)
 
     def _note_alias(self, name: str, value: Var) -> None:

@@ -75,12 +75,14 @@ class Comprehensions(Part):
         first: Value,
         action: Callable[[Value], None],
         until: str | None = None,
+        apart: bool = False,
     ) -> None:
-        """Runs the loops of a comprehension, with an action on each of its elements."""
+        """Runs the loops of a comprehension, with an action on each of its elements; `apart`: the
+        action must not see the comprehension's variables."""
         read_later: list[bool] = []
         kept = makes_functions(node)
         targets = targets_of(node)
-        if kept:
+        if kept or apart:
             scope = self.b.names.fresh("scope")
             names = {n: f"<{n} {scope}>" for n in sorted(targets)}
             node, targets = renamed(node, names), set(names.values())
