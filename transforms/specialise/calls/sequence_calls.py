@@ -48,6 +48,7 @@ from ..values import (
     class_of,
     constant,
     kind_text,
+    number,
 )
 from .numpy_calls import NumpyCalls
 from .python_calls import PythonCalls
@@ -115,7 +116,7 @@ class SequenceCalls(Part):
             for size in sizes[1:]:
                 text = "zip() arguments have different lengths"
                 same = self.comparisons.compare("==", sizes[0], size, node)
-                self.b.check(Sym(self.b, same.operand), "ValueError", text)
+                self.b.check(Sym(self.b, number(same).operand), "ValueError", text)
         return self.iterators.iterator(ZipVal(tuple(args)), zip)
 
     @builtin(sorted)
@@ -310,7 +311,7 @@ class SequenceCalls(Part):
         if all(isinstance(a, Num) and a.known is not None for a in args):
             pick = max if name == "max" else min
             with self.places.python_errors(node):
-                return pick(args, key=lambda a: a.known[0])
+                return pick(args, key=lambda a: number(a).known[0])  # type: ignore[index]
         if len(args) == 1:
             return args[0] if isinstance(args[0], Num) else NotImplemented
         return self.surface_calls.call_surface(f"builtins.{name}", args, {}, node)

@@ -44,6 +44,7 @@ from ..values import (
     RangeVal,
     Value,
     constant,
+    number,
 )
 from .checkpointed_loops import CheckpointedLoops
 from .run_time_loops import RunTimeLoops
@@ -83,7 +84,12 @@ class Loops(Part):
         )
 
     def for_each(
-        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        iterable: Value,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
@@ -170,7 +176,7 @@ class Loops(Part):
 
         def test() -> Num:
             count = self.python_calls.call_len((ListVal(cell),), {}, node)
-            return self.comparisons.compare("<", self.state.env[place], count, node)
+            return number(self.comparisons.compare("<", self.state.env[place], count, node))
 
         def inner() -> bool:
             position = self.state.env[place]
@@ -228,7 +234,7 @@ class Loops(Part):
         def rest() -> bool:
             return self.run_time_loops.stream_loop(target, stream, body, until, node, 1)
 
-        some = self.comparisons.compare(">", stream.count, constant(0), node)
+        some = number(self.comparisons.compare(">", stream.count, constant(0), node))
         return self.peel.first_and_rest(some, first, rest, until, node)
 
     def _unrolled(

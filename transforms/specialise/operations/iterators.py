@@ -18,7 +18,7 @@ from ...ir.record import record, replace
 from ...syntax import core
 from ...syntax.names import names_in
 from ...syntax.traverse import walk as walk_syntax
-from ..caught_errors import can_fail
+from ..control.caught_errors import can_fail
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -61,7 +61,7 @@ from .truth import Truth
 EXHAUSTED = TupleVal(())
 
 
-END = object()
+END = Value()
 
 
 LAZY = (GeneratorVal, MapVal, LibraryVal)
@@ -220,7 +220,8 @@ class Iterators(Part):
             return False
 
         def body() -> bool:
-            values = self.state.env.pop(element).values
+            pair: Any = self.state.env.pop(element)
+            values = pair.values
             if not value.keeps:
                 return keep(self.evaluator.call(value.function, values, {}, node))
             kept = self.is_kept(value.function, values[0], node)
@@ -382,7 +383,8 @@ class Iterators(Part):
         return check
 
     def check_keys(self, source: KeysVal, node: core.Node) -> None:
-        now = self.arrays.usable(self.state.heap[source.inner.cell], node).keys
+        content: Any = self.arrays.usable(self.state.heap[source.inner.cell], node)
+        now = content.keys
         if len(now) != len(source.keys):
             self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
         if now != source.keys:
@@ -421,7 +423,7 @@ class Iterators(Part):
 class Cursor:
     """A position in a sequence."""
 
-    def __init__(self, owner: Any, source: Value) -> None:
+    def __init__(self, owner: Iterators, source: Any) -> None:
         self.owner, self.source, self.at = owner, source, 0
 
     def next(self, node: core.Node) -> Value:
@@ -444,7 +446,7 @@ class Cursor:
 
 
 class _TupleCursor(Cursor):
-    def __init__(self, owner: Any, source: Value, items: list[Value]) -> None:
+    def __init__(self, owner: Iterators, source: Value, items: list[Value]) -> None:
         super().__init__(owner, source)
         self.items = items
 
@@ -467,13 +469,13 @@ class _DictCursor(Cursor):
     def item(self, node: core.Node) -> Value:
         self.owner.check_keys(self.source, node)
         items = self.owner.objects.static_items(self.source.inner)
-        return items[self.at] if self.at < len(items) else END
+        return items[self.at] if items and self.at < len(items) else END
 
 
 class _ZipCursor(Cursor):
     """Of `zip` and of `enumerate`."""
 
-    def __init__(self, owner: Any, source: Value, inners: list[Cursor]) -> None:
+    def __init__(self, owner: Iterators, source: Value, inners: list[Cursor]) -> None:
         super().__init__(owner, source)
         self.inners = inners
 
