@@ -245,7 +245,7 @@ class Specialiser:
 
     def _out_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         if isinstance(value, Conflict):
-            self.places.refuse(last_return(node), value.why, "use one name for one kind of thing")
+            self.places.refuse(last_return(node), value.why, value.advice)
         value = self.arrays.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand

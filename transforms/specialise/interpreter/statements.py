@@ -486,7 +486,8 @@ class Statements(Part):
 
     def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
         if node.error is None:
-            self.places.refuse(node, "`raise` without an exception is not supported")
+            text = "`raise` without an exception is not supported"
+            self.places.refuse(node, text, "name the exception")
         call = node.error
         args: tuple[core.Expr, ...] = ()
         if isinstance(call, core.Call):
