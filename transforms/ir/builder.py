@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
-from . import complex_ops
+from . import complex_ops, path_kinds
 from .errors import S2STypeError, UnsupportedError
 from .nodes import (
     COMPLEX,
@@ -78,6 +78,8 @@ class Builder:
         # By name: the aliasing of results in NumPy ("new", "view", "writeable view"), where the
         # operations imply a different one.
         self.memory: dict[str, str] = {}
+        # By name: the least kind of values whose dtype depends on the path (`path_kinds`).
+        self.least_kinds: dict[str, str] = {}
         # False for adjoint code: the primal has already checked its shapes.
         self.checks = True
 
@@ -91,6 +93,7 @@ class Builder:
         name = self.names.fresh(hint)
         self.definitions.pop(name, None)
         self.memory.pop(name, None)
+        self.least_kinds.pop(name, None)
         return name
 
     def sym(self, value: Any) -> Sym:
@@ -136,7 +139,23 @@ class Builder:
         op = Op(name, operands, attrs)
         self.block.append(Assign(target, op, self.origin))
         self.definitions[target.name] = op
+        if name == "list_new" or any(
+            isinstance(o, Var) and o.name in self.least_kinds for o in operands
+        ):
+            kinds = [self.least_kind(o) for o in operands]
+            self.set_least_kind(target, path_kinds.least_of_result(rule, self, op, type_, kinds))
         return Sym(self, target)
+
+    def least_kind(self, operand: Operand) -> str:
+        """The kind of a value, or the least one if it depends on the path."""
+        known = self.least_kinds.get(operand.name) if isinstance(operand, Var) else None
+        return path_kinds.dtype_kind(operand.type) if known is None else known
+
+    def set_least_kind(self, target: Operand, least: str) -> None:
+        if isinstance(target, Var):
+            self.least_kinds.pop(target.name, None)
+            if least != path_kinds.dtype_kind(target.type):
+                self.least_kinds[target.name] = least
 
     # ---- blocks
 
@@ -232,6 +251,8 @@ def const(value: Any) -> Const:
         known = Dim.of(value.item()) if dtype.kind in "iu" else None
         return Const(value.item(), Scalar(dtype.name, value=known))
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise UnsupportedError("this integer does not fit in 64 bits", advice="use a float")
         return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
     if isinstance(value, float):
         return Const(value, Scalar("float64", weak=True))

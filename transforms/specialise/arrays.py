@@ -12,9 +12,10 @@ from typing import Any
 from ..ir.builder import Sym
 from ..ir.errors import S2STypeError
 from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
+from ..ir.path_kinds import KIND_NAMES, at_most, dtype_kind
 from ..ir.record import field, record
 from ..rules.integer_range_checks import require_in_range
-from ..rules.promotion import differ_in_integer_dtype, join_types
+from ..rules.promotion import differ_in_integer_dtype, join_elements
 from ..syntax import core
 from .places import Places
 from .session import Part
@@ -342,6 +343,7 @@ class Arrays(Part):
                 f"a complex value cannot be stored in an array of {base.type.dtype}",
                 "make the array complex, or store the value's .real",
             )
+        self._refuse_truncation(base, value, label=base.user or cell.label, node=node)
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
         require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
         value = value.astype(base.type.dtype)
@@ -359,6 +361,19 @@ class Arrays(Part):
         self.state.heap[cell] = new.operand
         self.evaluator.tape.note_assignment(cell, base)
         self._refresh_choices(cell)
+
+    def _refuse_truncation(self, base: Var, value: Sym, label: str, node: core.Node) -> None:
+        """Refuses a store that NumPy converts to the dtype that the array has on one path only."""
+        least, own = self.b.least_kind(base), dtype_kind(base.type)
+        if least in ("", own) or at_most(dtype_kind(value.type), least):
+            return
+        names = KIND_NAMES[least], KIND_NAMES[own]
+        self.places.refuse(
+            node,
+            f"{label or 'this array'} has the dtype {names[0]} on one path and {names[1]} on "
+            f"another, and NumPy would convert what is stored in it to {names[0]} on the first",
+            f"give it the dtype {names[1]} on all paths, by dtype= or by a number such as 0.0",
+        )
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""
@@ -491,7 +506,7 @@ class Arrays(Part):
                 )
             if isinstance(item, Ref):
                 self.appended.add(item.cell)
-            value = self.b.emit("list_append", value, self.element(item).astype(elem.dtype))
+            value = self.b.emit("list_append", value, self.as_element(self.element(item), elem))
         return Growing(value.operand)
 
     def element(self, value: Num | Ref) -> Sym:
@@ -499,6 +514,12 @@ class Arrays(Part):
         item = self.sym(value)
         is_array = isinstance(item.type, Array) and not item.ndim
         return self.b.emit("index", item, items=()) if is_array else item
+
+    def as_element(self, item: Sym, elem: Any) -> Sym:
+        """A number or array of a list, converted to the dtype of the list's elements."""
+        cast = item.astype(elem.dtype)
+        self.b.set_least_kind(cast.operand, self.b.least_kind(item.operand))
+        return cast
 
     def widened(self, content: Growing, type_: Any, node: core.Node | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""
@@ -509,7 +530,7 @@ class Arrays(Part):
                 f"a list of {elem.dtype} and {type_.dtype} numbers",
                 "convert them to one dtype",
             )
-        dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype
+        dtype = join_elements(_shapeless(elem), _shapeless(type_)).dtype
         if dtype == elem.dtype:
             return content
         if elem.ndim:
@@ -519,7 +540,9 @@ class Arrays(Part):
                 "give all its arrays one dtype",
             )
         numbers = self.b.emit("list_stack", content.operand).astype(dtype)
-        return Growing(self.b.emit("list_unstack", numbers).operand)
+        wide = self.b.emit("list_unstack", numbers).operand
+        self.b.set_least_kind(wide, self.b.least_kind(content.operand))
+        return Growing(wide)
 
 
 def _shapeless(type_: Any) -> Any:

@@ -164,6 +164,7 @@ class Attributes(Part):
         if name == "ndim":
             return constant(self.joins.ref_type(ref).ndim)
         if name == "dtype":
+            self.joins.require_one_kind(ref, node, "the dtype")
             return Obj(np.dtype(self.joins.ref_type(ref).dtype))
         if name in ("real", "imag"):
             return self._part(ref, name, node)
@@ -211,6 +212,7 @@ class Attributes(Part):
         if name == "T":
             return value
         if name == "dtype":
+            self.joins.require_one_kind(value, node, "the dtype")
             return Obj(np.dtype(value.operand.type.dtype))
         if f"numpy.ndarray.{name}" in SURFACES:
             return Bound(value, name)

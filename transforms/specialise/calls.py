@@ -21,6 +21,7 @@ from ..ir.complex_ops import refuse_complex
 from ..ir.errors import S2SError, S2STypeError, UnsupportedError
 from ..ir.nodes import Array
 from ..ir.op_registry import NeedStatic
+from ..ir.path_kinds import dtype_kind
 from ..ir.record import record
 from ..rules import SURFACES
 from ..rules.integer_arguments import convert_integer_arguments
@@ -213,6 +214,9 @@ class Calls(Part):
         if result is not NotImplemented:
             return result
         if value is functools.partial:
+            if not args:
+                text = "type 'partial' takes at least one argument"
+                raise self.places.located(TypeError(text), node)
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if value is functools.wraps:
             return Partial(Obj(functools.update_wrapper), (), (("wrapped", args[0]),))
@@ -434,7 +438,12 @@ class Calls(Part):
             refuse_complex(path, *plain, *named.values())
             surface = SURFACES[path]
             plain, named = convert_integer_arguments(path, surface, plain, named)
-            return surface(self.b, *plain, **named)
+            result = surface(self.b, *plain, **named)
+            if self.b.least_kinds and isinstance(result, Sym):
+                given = inspect.signature(surface).bind(self.b, *plain, **named).arguments
+                if given.get("dtype") is not None:
+                    self.b.set_least_kind(result.operand, dtype_kind(result.type))
+            return result
 
     def to_surface(self, value: Value, node: Any) -> Any:
         """Run-time numbers and arrays as Syms, everything static as itself."""

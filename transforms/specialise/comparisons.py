@@ -107,7 +107,11 @@ class Comparisons(Part):
         if op in ("in", "not in"):
             found = self.expressions.python_bool(self._contains(left, right, node))
             return found if op == "in" else self.expressions.not_(found, node)
+        sized = self.expressions.sized
+        left, right = sized(left, right, node, True), sized(right, left, node, True)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.expressions.binary(COMPARE[op], left, right, node)
+        if all(isinstance(v, Obj) and isinstance(v.value, int) for v in (left, right)):
             return self.expressions.binary(COMPARE[op], left, right, node)
         result = self.operators.special_compare(op, left, right, node)
         if result is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from ..ir.errors import S2SValueError
 from ..ir.nodes import Assign, Block, Const, Scalar
 from ..ir.op_registry import RULES, SURFACES
+from ..ir.path_kinds import KIND_NAMES, dtype_kind
 from ..ir.record import record, replace
 from ..rules.declare import as_python_scalar
 from ..rules.integer_range_checks import require_in_range
@@ -42,6 +43,7 @@ from .values import (
     ViewVal,
     ZipVal,
     constant,
+    is_huge,
     kind_text,
 )
 
@@ -61,6 +63,9 @@ PYTHON: dict[str, Any] = {
     "bitwise_xor": lambda x, y: x ^ y, "left_shift": lambda x, y: x << y,
     "right_shift": lambda x, y: x >> y, "divide": lambda x, y: x / y,
 }  # fmt: skip
+
+
+PYTHON_UNARY: dict[str, Any] = {"-": lambda x: -x, "+": lambda x: +x, "~": lambda x: ~x}
 
 
 def _is_python(type_: Any) -> bool:
@@ -98,8 +103,6 @@ class Expressions(Part):
     # ---- atoms
 
     def eval_Const(self, node: core.Const) -> Value:
-        if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
-            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         return constant(node.value)
 
     def eval_Name(self, node: core.Name) -> Value:
@@ -181,6 +184,9 @@ class Expressions(Part):
         return self.binary(BINARY[node.op], left, right, node)
 
     def binary(self, name: str, left: Value, right: Value, node: core.Node) -> Value:
+        left, right = self.sized(left, right, node), self.sized(right, left, node)
+        if isinstance(left, Obj) and isinstance(right, Obj) and _are_integers(left, right):
+            return self._fold_integers(name, left.value, right.value, node)
         if isinstance(left, Num) and isinstance(right, Num):
             folded = self._fold_binary(name, left, right, node)
             if folded is not None:
@@ -217,17 +223,51 @@ class Expressions(Part):
                 return None
         if isinstance(value, complex):
             return None
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         if literal or not ints:
             return constant(value)
+        if is_huge(value):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         result = self.b.emit(name, left.operand, right.operand)
         return Num(result.operand, (value,))
+
+    def sized(self, value: Value, other: Value, node: core.Node, compared: bool = False) -> Value:
+        """An integer beyond 64 bits as a number of the dtype that NumPy gives it beside `other`, or
+        `other` itself as an object, where both are Python integers.  Comparisons are exact."""
+        if isinstance(value, Num) and _is_huge_integer(other):
+            known = value.known[0] if value.known is not None and _is_python(value.type) else None
+            return Obj(int(known)) if isinstance(known, int) else value
+        if not isinstance(value, Obj) or not is_huge(value.value):
+            return value
+        if not isinstance(other, (Num, Ref)):
+            return value
+        if isinstance(other, Num) and other.known is not None and type(other.known[0]) is int:
+            return value
+        dtype = self.joins.ref_type(other).dtype if isinstance(other, Ref) else other.type.dtype
+        inexact = dtype == "uint64" and not 0 <= value.value < 2**64
+        inexact |= dtype != "uint64" and not isinstance(other, Ref) and _is_python(other.type)
+        if compared and inexact:
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        if dtype == "uint64":
+            with self.places.python_errors(node):
+                return constant(np.uint64(value.value))
+        if dtype_kind(Scalar(dtype)) in ("f", "c"):
+            with self.places.python_errors(node):
+                return constant(float(value.value))
+        return self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+
+    def _fold_integers(self, name: str, x: int, y: int, node: core.Node) -> Value:
+        """Arithmetic on Python integers of which one does not fit in 64 bits."""
+        if name not in PYTHON or _is_huge(name, x, y):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        with self.places.python_errors(node):
+            return constant(PYTHON[name](x, y))
 
     def operate(self, name: str, *operands: Num | Ref, node: core.Node) -> Value:
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
+            for operand in operands:
+                self.joins.require_one_kind(operand, node, "a product", of_bools=True)
             return self.arrays.tensor_of(
                 self.evaluator.calls.call_surface(path, operands, {}, node), *operands
             )
@@ -236,8 +276,34 @@ class Expressions(Part):
             if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
                 result = self._operate_mixed(name, syms, node)
             else:
-                result = self.arrays.wrap(self.b.emit(name, *syms))
+                result = self.arrays.wrap(self._emitted(name, syms, node))
         return self.arrays.tensor_of(result, *operands)
+
+    def _emitted(self, name: str, syms: list[Any], node: core.Node) -> Any:
+        """An operation; refused where NumPy does something else on one of the paths by which an
+        operand is a bool or an integer."""
+        kinds = [self.b.least_kind(s.operand) for s in syms]
+        own = [dtype_kind(s.type) for s in syms]
+        try:
+            result = self.b.emit(name, *syms)
+        except TypeError:
+            if kinds == own:
+                raise
+            result = None
+        if kinds != own and (
+            result is None
+            or name in ("add", "invert")
+            and self.b.least_kind(result.operand) == "b"
+            and dtype_kind(result.type) != "b"
+        ):
+            lower, upper = next((k, o) for k, o in zip(kinds, own) if k != o)
+            self.places.refuse(
+                node,
+                f"{name} of a value that is {KIND_NAMES[lower]} on one path and "
+                f"{KIND_NAMES[upper]} on another",
+                "convert it to one dtype on all paths",
+            )
+        return result
 
     def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer
@@ -323,6 +389,8 @@ class Expressions(Part):
         value = self.eval(node.operand)
         if node.op == "not":
             return self.not_(value, node)
+        if _is_huge_integer(value):
+            return constant(PYTHON_UNARY[node.op](value.value))
         if not isinstance(value, (Num, Ref)):
             special = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
             result = self.evaluator.call_special(value, special[node.op], (), node)
@@ -574,6 +642,15 @@ class Expressions(Part):
         return self.places.refuse(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
+
+
+def _is_huge_integer(value: Value) -> bool:
+    return isinstance(value, Obj) and is_huge(value.value)
+
+
+def _are_integers(*values: Obj) -> bool:
+    """Whether these are integers of which one does not fit in 64 bits."""
+    return all(isinstance(v.value, int) for v in values) and any(map(_is_huge_integer, values))
 
 
 def is_count(value: Value) -> bool:

@@ -8,10 +8,20 @@ from typing import Any
 
 from ..ir.builder import OPEN, Sym, const, resolve_dims
 from ..ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ..ir.path_kinds import KIND_NAMES, dtype_kind, least
 from ..ir.record import field, record, replace
 from ..ir.symbolic_dims import Dim
-from ..rules.integer_range_checks import require_in_range, require_no_float_overflow
-from ..rules.promotion import differ_in_integer_dtype, join_conflict, join_types, phi_operand_type
+from ..rules.integer_range_checks import (
+    require_exact_in_float,
+    require_in_range,
+    require_no_float_overflow,
+)
+from ..rules.promotion import (
+    differ_in_integer_dtype,
+    join_conflict,
+    join_elements,
+    phi_operand_type,
+)
 from .arrays import Arrays
 from .session import Part
 from .values import (
@@ -135,8 +145,10 @@ class Joins(Part):
             type_ = self.evaluator.loop_joins._joined(
                 self.type_where_joined(x), self.type_where_joined(y)
             )
+            kinds = [self.b.least_kind(x), self.b.least_kind(y)]
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self._fresh_var(type_, user)
+            self.b.set_least_kind(target, least(kinds))
             phis.append(Phi(target, x, y))
             return target
 
@@ -380,6 +392,7 @@ class Joins(Part):
         """A value as one of the type that it has where paths meet."""
         x = Sym(self.b, operand)
         require_in_range(self.b, x, type_.dtype)
+        require_exact_in_float(self.b, x, type_.dtype)
         if not isinstance(self._as_literal(operand), Const):
             require_no_float_overflow(self.b, x, type_.dtype)
         return x.astype(type_.dtype).operand
@@ -412,7 +425,7 @@ class Joins(Part):
         if not types:
             return None
         types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
-        joined = types[0]
+        joined: Any = types[0]
         for type_ in types[1:]:
             if (
                 type_.ndim != joined.ndim
@@ -420,10 +433,25 @@ class Joins(Part):
                 and differ_in_integer_dtype(joined, type_)
             ):
                 return None
-            joined = join_types(joined, type_)
+            joined = join_elements(joined, type_)
         if isinstance(joined, Scalar):
-            return Scalar(joined.dtype, joined.weak)
+            return Scalar(joined.dtype, joined.weak, mixed=joined.mixed)
         return resolve_dims(joined, self.b.names.fresh("elem"))
+
+    def require_one_kind(
+        self, value: Num | Ref, node: Any, needed: str, of_bools: bool = False
+    ) -> None:
+        """Refuses a value whose dtype depends on the path, where the dtype decides; with
+        `of_bools`, only a value that is a bool on some path."""
+        operand = self.state.heap[value.cell] if isinstance(value, Ref) else value.operand
+        lower, own = self.b.least_kind(operand), dtype_kind(operand.type)
+        if lower not in ("", own) and (lower == "b" or not of_bools):
+            names = KIND_NAMES[lower], KIND_NAMES[own]
+            self.evaluator.places.refuse(
+                node,
+                f"{needed} of a value that is {names[0]} on one path and {names[1]} on another",
+                f"make it {names[1]} on all paths",
+            )
 
     def _fresh_var(self, type_: Type, user: str) -> Var:
         name = self.b.fresh_name(user or "t")

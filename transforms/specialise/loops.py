@@ -9,7 +9,7 @@ from typing import Any
 from ..ir.errors import S2STypeError
 from ..ir.fixpoint import IterationLimit
 from ..ir.index_bounds import add_index_bounds
-from ..ir.nodes import For, Operand, Scalar, Var, While
+from ..ir.nodes import Const, For, Operand, Scalar, Var, While
 from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
@@ -308,7 +308,9 @@ class Loops(Part):
                 return True, None
             return False, self._until(until, node)
 
-        block, carried, flag = self.loop_joins.loop(once, node)
+        bounds = [b.value for b in (start, stop, step) if isinstance(b, Const)]
+        runs = len(bounds) == 3 and bool(bounds[2]) and bool(range(*bounds))
+        block, carried, flag = self.loop_joins.loop(once, node, runs)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             For(

@@ -238,7 +238,8 @@ class Methods(Part):
         content = self.arrays.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.calls.guarding(node):
-            grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
+            item = self.arrays.as_element(item, elem)
+            grown = self.b.emit("list_append", content.operand, item)
         return Growing(grown.operand)
 
     def _growing_method(

@@ -57,6 +57,7 @@ from .values import (
     ViewVal,
     ZipVal,
     constant,
+    is_huge,
     kind_text,
 )
 
@@ -103,6 +104,8 @@ class PythonCalls(Part):
     def integer(self, value: Value, node: Any) -> Num:
         if isinstance(value, Ref) and self.joins.ref_type(value).ndim == 0:
             value = self.indexing.index_value(value, (), node)
+        if isinstance(value, Obj) and is_huge(value.value):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use smaller integers")
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.indexing.refuse_joined_float(value, node)
             raise self.places.located(
@@ -267,6 +270,9 @@ class PythonCalls(Part):
         if isinstance(value, Ref):
             return np.ndarray
         if isinstance(value, Num):
+            if value.arrays:  # an array of rank 0 in NumPy
+                return np.ndarray
+            self.joins.require_one_kind(value, None, "the type")
             type_ = value.operand.type
             if type_.weak:
                 return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
@@ -463,7 +469,11 @@ class PythonCalls(Part):
 
     def _converted(self, kind: Any, args: Any, node: Any) -> Value:
         """`int` or `float` of one number or text that is known."""
-        if len(args) == 1 and isinstance(args[0], Obj) and isinstance(args[0].value, (str, bytes)):
+        if (
+            len(args) == 1
+            and isinstance(args[0], Obj)
+            and isinstance(args[0].value, (str, bytes, int))
+        ):
             known = args[0].value
         elif len(args) == 1 and isinstance(args[0], Num) and args[0].known is not None:
             known = args[0].known[0]

@@ -405,7 +405,7 @@ class Statements(Part):
         elem = content.operand.type.elem
         with self.calls.guarding(node):
             changed = self.b.emit(
-                "list_set", content.operand, index.operand, item.astype(elem.dtype)
+                "list_set", content.operand, index.operand, self.arrays.as_element(item, elem)
             )
         self.state.heap[owner.cell] = Growing(changed.operand)
 
