@@ -393,6 +393,17 @@ def int_const(n: int) -> Const:
     return const(np.int64(n))
 
 
+def _may_wrap(low: Operand, high: Operand) -> bool:
+    """Whether `high - low` may be less than -2**63, as far as is known of the operands."""
+    value = getattr(high.type, "value", None)
+    if value is not None and value.is_size:
+        return False
+    if not isinstance(low, Const):
+        return True
+    at_least = value.const if value is not None and (value - value.const).is_size else -(2**63)
+    return at_least - low.value < -(2**63)
+
+
 def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
     """The trip count: the length of range(start, stop, step)."""
     start, stop, step = (b.sym(x).operand for x in (start, stop, step))
@@ -405,7 +416,10 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
         if value is not None and value.is_size:
             return count.operand
     elif stride in (1, -1):
-        count = b.sym(stop) - start if stride == 1 else b.sym(start) - stop
+        low, high = (start, stop) if stride == 1 else (stop, start)
+        if _may_wrap(low, high):
+            return (b.emit("maximum", high, low) - low).operand
+        count = b.sym(high) - low
     elif stride is not None:
         end = b.emit("maximum" if stride > 0 else "minimum", stop, start)
         return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
