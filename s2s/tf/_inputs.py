@@ -27,7 +27,11 @@ def made(value: Any, dtype: Any = None) -> Any:
 
 
 def alike(x: Any, y: Any) -> Any:
-    """A pair of operands; a list is converted to the dtype of the other operand."""
+    """A pair of operands; a list is converted to the dtype of the other operand.  Two Python
+    scalars become arrays of one dtype."""
+    if not isinstance(x, (*TYPED, list, tuple)) and not isinstance(y, (*TYPED, list, tuple)):
+        dtype = dtype_of(x, y)
+        return made(x, dtype), made(y, dtype)
     if isinstance(x, (list, tuple)) and isinstance(y, TYPED):
         return made(x, y.dtype), y
     if isinstance(y, (list, tuple)) and isinstance(x, TYPED):
