@@ -28,7 +28,7 @@ PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 
 # These run on a heap that overwrites freed memory: see test-memory.
 MEMORY := $(addprefix tests/s2s/,kernels/test_linalg.py kernels/test_fft.py kernels/test_random.py \
-  kernels/test_linalg_errors.py codegen/test_external_routines.py)
+  kernels/test_linalg_errors.py codegen/test_external_routines.py aot/test_c_kernel.py)
 
 .DEFAULT_GOAL := test
 .PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden freeze rules docs fuzz bench accuracy compile-times clean
@@ -77,7 +77,7 @@ format: $(VENV)/test.stamp
 	$(RUN) -m ruff format .
 
 golden: $(VENV)/test.stamp
-	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py --update-golden
+	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py tests/syntax_matrix --update-golden
 
 freeze: $(VENV)/test.stamp
 	$(RUN) -m tests.freeze $(ARGS)

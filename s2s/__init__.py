@@ -23,6 +23,7 @@ from .api.jacobian_vmap import hessian, jacobian, vmap
 from .errors import (
     BuildError,
     CacheError,
+    DeviceError,
     InternalCompilerError,
     NonFiniteError,
     RecompilationWarning,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
         testing,
         tf,
     )
+    from .cuda.device_array import DeviceArray
+    from .cuda.devices import to_device
     from .layers import Layer
     from .models import Model, Sequential
     from .runtime.block_pool import release_memory
@@ -66,6 +69,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BuildError",
     "CacheError",
+    "DeviceArray",
+    "DeviceError",
     "GradientTape",
     "History",
     "InternalCompilerError",
@@ -119,6 +124,7 @@ __all__ = [
     "stop_gradient",
     "testing",
     "tf",
+    "to_device",
     "training",
     "value_and_grad",
     "vjp",
@@ -138,6 +144,8 @@ __getattr__ = lazy_names(
         "Sequential": ".models",
         "Layer": ".layers",
         "release_memory": ".runtime.block_pool",
+        "DeviceArray": ".cuda.device_array",
+        "to_device": ".cuda.devices",
         "save_weights": ".saving",
         "load_weights": ".saving",
         "save_state": ".saving",

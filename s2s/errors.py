@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BuildError",
     "CacheError",
+    "DeviceError",
     "InternalCompilerError",
     "NonFiniteError",
     "RecompilationWarning",
@@ -55,6 +56,10 @@ class CacheError(S2SError, OSError):
 
 class BuildError(S2SError, RuntimeError):
     """A library that is compiled ahead of time could not be linked."""
+
+
+class DeviceError(S2SError, RuntimeError):
+    """A GPU, or its driver, is missing or has failed."""
 
 
 class NonFiniteError(S2SError, FloatingPointError):

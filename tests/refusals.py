@@ -105,21 +105,20 @@ def _nonlocal_case():
 _nonlocal_case()
 
 
-@refused(2.0, says="try", advice="if")
+@refused(2.0, says="catching ZeroDivisionError", advice="if")
 def try_except(x):
-    try:  # @ try
-        return 1.0 / x
+    try:
+        return 1.0 / x  # @ 1.0 / x
     except ZeroDivisionError:
         return 0.0
 
 
-@refused(2.0, says="try")
+@refused(V, says="`finally` after IndexError", advice="after the block")
 def try_finally(x):
-    y = x
-    try:  # @ try
-        y = x * x
+    try:
+        y = x[2]  # @ x[2]
     finally:
-        y = 2.0
+        print("done")
     return y
 
 
@@ -1028,9 +1027,9 @@ def try_in_helper(x):
 
 
 def _guarded(v):
-    try:  # @ try
-        return 1.0 / v
-    except ZeroDivisionError:
+    try:
+        return math.log(v)  # @ math.log(v)
+    except ValueError:
         return 0.0
 
 

@@ -19,12 +19,14 @@ FAMILIES = {
     "tests/attack/test_aot_workspace.py::test_workspaces_and_errors_seen_from_c": 3,
     "tests/attack/test_signals.py::test_ctrl_c_ends_a_compilation_and_the_next_one_is_right": 2,
     "tests/attack/test_sizes.py::test_extreme_numbers": 3,
+    "tests/cuda/test_gate.py::test_corpus": 12,
     "tests/fuzz/test_fuzz.py::test_random_programs": 5,
     "tests/s2s/codegen/elementary/test_elementary.py::test_error": 20,
     "tests/s2s/backends/test_backends.py::test_numba": 15,
     "tests/s2s/api/test_jacobian_vmap.py::test_jacobian": 12,
     "tests/s2s/runtime/test_parallel.py::test_corpus_backwards": 12,
     "tests/s2s/runtime/test_races.py::test_no_race": 8,
+    "tests/test_calls_modes.py::test_same_numbers": 160,
     "tests/test_corpus.py::test_against_jax": 25,
     "tests/test_corpus.py::test_case_is_sound": 100,
     "tests/test_corpus.py::test_njit": 8,
@@ -42,8 +44,8 @@ FAMILIES = {
     "tests/transforms/rules/test_every_rule.py::test_rule": 100,
     "tests/transforms/rules/test_jax.py::test_gradients_agree": 60,
     "tests/transforms/rules/library/test_library.py::test_order": 2,
-    "tests/transforms/specialise/test_random_calls.py::test_call": 80,
-    "tests/transforms/specialise/test_calls.py::test_compiled_by_numba": 2,
+    "tests/transforms/specialise/calls/test_random_calls.py::test_call": 80,
+    "tests/transforms/specialise/calls/test_calls.py::test_compiled_by_numba": 2,
 }
 
 

@@ -14,10 +14,11 @@ from .autodiff import log_domain
 from .autodiff.custom_derivative import erase_custom_derivatives
 from .autodiff.reverse import reverse
 from .bufferize.bufferize import bufferize
+from .checkpoint.canonicalize_slots import canonicalize_slots
 from .checkpoint.plan_tape import plan_tape
 from .frontend.check_subset import checked
 from .frontend.desugar.jumps import show_desugared
-from .frontend.kernel_interface import Build, ObjectGuard, Param, Readable, Written
+from .frontend.kernel_interface import Build, Interface, ObjectGuard, Param, Readable, Written
 from .frontend.pytree import (
     Fixed,
     Out,
@@ -50,13 +51,15 @@ from .ir.printer import print_ir
 from .ir.record import field, record
 from .ir.symbolic_dims import Guard
 from .lower.loops.parallelize import ParallelVerdict
-from .lower.lower import lower
+from .lower.lower import lower, lower_to_cuda
+from .lower.target.program import CudaProgram
 from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
+from .simplify.inline_calls import inline_calls
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
-from .specialise.specialiser import last_return
+from .specialise.shared import last_return
 
 
 @record
@@ -77,8 +80,12 @@ class Request:
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
     parallel: bool | None = False  # None: where it is profitable
+    # calls of functions: inlined while specialising ("inline"), kept where they can be ("keep"),
+    # or kept until the last differentiation and inlined then ("keep+inline")
+    calls: str = "inline"
     # the function's name refers to its gradient, as under a decorator
     decorated: bool = False
+    target: str = "cpu"  # or "cuda"
 
 
 @record
@@ -117,6 +124,7 @@ class Compiled(Readable):
     loose: bool = False
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
     seconds: dict[str, float] = field(default_factory=dict)  # by pass: its run time
+    cuda: CudaProgram | None = None  # what `lowered` consists of, for the target "cuda"
 
 
 def compile_request(request: Request) -> Compiled:
@@ -128,22 +136,26 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    lowered = lower(
-        bufferize(module, for_lowering=True), facts,
-        boundscheck=request.boundscheck, parallel=request.parallel,
-    )  # fmt: skip
+    interface = _interface(spec, request)
+    memory_form = bufferize(module, for_lowering=True)
+    if request.target == "cuda":
+        lowered = lower_to_cuda(memory_form, facts, boundscheck=request.boundscheck)
+    else:
+        lowered = lower(
+            memory_form, facts, boundscheck=request.boundscheck, parallel=request.parallel
+        )
     times.append(time.perf_counter())
     names = [*(name for name, _ in stages), "lower"]
     compiled = Compiled(
         name=module.entry,
         params=spec.params,
         out=spec.out,
-        grads=_gradient_trees(spec, request),
+        grads=interface.grads,
         guards=facts.guards,
         object_guards=spec.object_guards,
         lowered=lowered.text,
         entry=lowered.entry,
-        write=lambda: _written(module),
+        write=lambda: _written(module, interface),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
@@ -155,6 +167,7 @@ def compile_request(request: Request) -> Compiled:
         inlined=spec.inlined,
         loose=spec.loose,
         seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
+        cuda=lowered.cuda,
     )
     compiled.passes = lambda: _passes(stages, compiled)
     return compiled
@@ -164,13 +177,19 @@ def write(request: Request) -> Written:
     """The readable source of a program that is already compiled, and the places of its lines."""
     spec = _specialise(request)
     *_, (_, module) = _value_form_passes(spec, request)
-    return _written(module)
+    return _written(module, _interface(spec, request))
 
 
-def _written(module: Module) -> Written:
-    from .emit.numpy_writer import write_with_places  # and libcst, which a first call may not need
+def _interface(spec: Specialised, request: Request) -> Interface:
+    grads = _gradient_trees(spec, request)
+    wrt = request.wrt if request.mode == "vjp" else ()
+    return Interface(tuple(request.args), spec.params, spec.out, wrt, grads, spec.changes)
 
-    return write_with_places(bufferize(module))
+
+def _written(module: Module, interface: Interface) -> Written:
+    from .emit.readable import readable_source  # and libcst, which a first call may not need
+
+    return readable_source(module, interface)
 
 
 @record
@@ -191,7 +210,7 @@ def analyse_reads(request: Request) -> ReadAnalysis:
     return ReadAnalysis(
         name=spec.module.entry, params=spec.params, out=spec.out, grads=[],
         guards=spec.facts.guards, object_guards=spec.object_guards, lowered="", entry="",
-        write=lambda: ("", {}),
+        write=lambda: Written("", {}, []),
         used=frozenset(i for i, p in enumerate(spec.params) if p.name in values),
         legacy=any(isinstance(s, Draw) and s.rng is None for s in stmts),
     )  # fmt: skip
@@ -235,6 +254,7 @@ def _specialise(request: Request) -> Specialised:
                 request.values,
                 frozenset(static),
                 request.lifted_ints,
+                request.calls != "inline",
             )
         except NeedStaticArgument as need:
             if need.path in static:
@@ -259,6 +279,9 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
+    if request.calls == "keep+inline":
+        module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
+        yield "inline", module
     module.main.notes["user_params"] = list(request.args)
     # of the kernel's parameters: the user's own, not parts of one or reached through an object
     own = [p.name for p in spec.params if p.path == (("arg", p.name),)]

@@ -102,6 +102,7 @@ def jvp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The derivative of a function in a direction (forward mode).
@@ -110,13 +111,13 @@ def jvp(
     along `v`.  With a tuple `wrt`, `v` is a tuple of directions.  For all arguments, evaluated at
     once: `jvp(f, (x, y), (vx, vy))`.  The other arguments are those of `grad`.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel, target)
     if primals is None:
         return make(Jvp, function, options, source)
     if tangents is None or len(primals) != len(tangents):
         raise S2STypeError("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
     options = options_of(
-        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel, target
     )
     first, *rest = primals
     return make(Jvp, function, options, source)(first, tuple(tangents), *rest)
@@ -132,6 +133,7 @@ def vjp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
@@ -141,11 +143,11 @@ def vjp(
     `value, pullback = vjp(f, x, y)`, and `pullback(v)` is a tuple of adjoints.  The other
     arguments are those of `grad`.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel, target)
     if not primals:
         return make(Vjp, function, options, source)
     options = options_of(
-        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel, target
     )
     derivative = make(Vjp, function, options, source)
     # The pullback uses the values passed here, even if the caller changes them before calling it.
@@ -170,6 +172,7 @@ def hvp(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The Hessian-vector product of a function that returns a scalar (forward over reverse).
@@ -177,7 +180,7 @@ def hvp(
     `hvp(f)(x, v, *args)` fits `scipy.optimize.minimize(hessp=hvp(f))`.  It costs a few
     gradients; the Hessian itself is never formed.  The arguments are those of `grad`.
     """
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel, target)
     return make(Hvp, function, options, source)
 
 

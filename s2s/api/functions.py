@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..call import bind_arguments, debug_flag
-from ..call.backend_choice import BACKENDS, choose_backend
+from ..call.backend_choice import BACKENDS, choose_backend, choose_target
 from ..call.call_stub import CallStub
 from ..dispatch import out_arguments
 from ..dispatch.specialization import Specialization
@@ -27,7 +27,7 @@ from ..runtime import gc_pause
 from ..transforms.frontend.derivative_spec import derive
 from ..transforms.frontend.signature import signature
 from ..transforms.ir.quote import printable, python_comment
-from . import signature_spec
+from . import device_calls, signature_spec
 from .given_source import give_source
 
 if TYPE_CHECKING:
@@ -161,6 +161,11 @@ class Function(_PlanSlot):
             else:
                 self.__class__ = _stub_class(self._plain, call)  # type: ignore[assignment]
 
+    def _backend(self) -> str:
+        """The back end of a call; a target other than the CPU is one of its own."""
+        options = self._shared.options
+        return choose_backend(options.backend) if options.target == "cpu" else options.target
+
     def _make_call_stub(self, entry: Specialization, bound: tuple[Any, ...], backend: str) -> None:
         if backend in ("numba", "native"):
             explicit = self._shared.options.backend is not None
@@ -174,7 +179,7 @@ class Function(_PlanSlot):
 
     def _value(self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         specialiser, bound = self._bind(mode, args, kwargs)
-        backend = choose_backend(self._shared.options.backend)
+        backend = self._backend()
         with gc_pause.paused():  # one pause for all allocations of a first call
             entry, params = specialiser.find(bound, backend)
             if backend not in entry.kernels and not debug_flag.active:
@@ -182,10 +187,10 @@ class Function(_PlanSlot):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params)
         else:
-            results = entry.run(backend, params)
+            results = entry.run(backend, params, args=bound)
         value = entry.value(bound, results)
         if entry.compiled.changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if mode == self._mode:
             self._make_call_stub(entry, bound, backend)
         return value
@@ -250,9 +255,8 @@ class Function(_PlanSlot):
         """The program after each compiler pass, as pairs (pass, source)."""
         specialiser = self._specialiser(self._mode)
         latest = specialiser.latest
-        if latest is not None and latest.compiled.passes is not None and not args and not kwargs:
+        if latest is not None and not args and not kwargs:
             return latest.compiled.passes()
-        # A specialisation loaded from disk has no record of its passes: translate it again.
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
 
@@ -288,7 +292,7 @@ class Function(_PlanSlot):
         specialiser, bound = self._bind(
             self._mode, args, {k: v for k, (v, _) in named_pairs.items()}
         )
-        specialiser.prepare(bound, choose_backend(self._shared.options.backend), sizes)
+        specialiser.prepare(bound, self._backend(), sizes)
         return self
 
     def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
@@ -312,7 +316,10 @@ class Function(_PlanSlot):
             args = (*self._prefix, *args)
         if self._fixed:
             kwargs = {**self._fixed, **kwargs}
-        return specialiser, specialiser.binder.bind(args, kwargs)
+        bound = specialiser.binder.bind(args, kwargs)
+        if self._shared.options.target != "cpu":
+            bound = device_calls.prepared(bound, self._shared.options.target)
+        return specialiser, bound
 
     def _specialiser(self, mode: str) -> Specialiser:
         shared = self._shared
@@ -384,6 +391,7 @@ class Function(_PlanSlot):
         """The Numba type of this object, by which Numba compiles calls in users' `@njit` code."""
         from .numba_overload import type_of
 
+        device_calls.refuse_in_njit(self.__name__, self._shared.options.target)
         return type_of(self)
 
     def __copy__(self) -> Any:
@@ -458,8 +466,9 @@ class Gradient(Function):
         if kwargs and "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
             kwargs = dict(kwargs)
             out = kwargs.pop("out")
+            device_calls.refuse_out(self._shared.options.target)
         specialiser, bound = self._bind("vjp", args, kwargs)
-        backend = choose_backend(self._shared.options.backend)
+        backend = self._backend()
         entry, params = specialiser.find(bound, backend)
         single = self._single
         given = None
@@ -469,11 +478,11 @@ class Gradient(Function):
         if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params, given)
         else:
-            results = entry.run(backend, params, given)
+            results = entry.run(backend, params, given, bound)
         gradients = entry.gradients(bound, results)
         value = entry.value(bound, results) if valued else None
         if changes:
-            entry.apply_side_effects(bound, results)
+            entry.apply_side_effects(bound, results, backend)
         if given is None:
             self._make_call_stub(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)
@@ -578,13 +587,15 @@ def options_of(
     boundscheck: bool,
     backend: str | None,
     parallel: bool | None = None,
+    target: str | None = None,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
         raise S2SValueError(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
     threads = None if parallel is None else bool(parallel)
-    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, threads)
+    place = choose_target(target, backend)
+    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, threads, target=place)
 
 
 def grad(
@@ -597,6 +608,7 @@ def grad(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The gradient of a function that returns a scalar.
@@ -615,6 +627,9 @@ def grad(
     parallel: whether loops with independent iterations run on several threads: by default those
         that are long enough to be certainly profitable, with True all that may be profitable.  The
         result is the same to the last bit for any number of threads.
+    target: "cpu", "cuda" or "cuda-emulated"; by default `S2S_TARGET` or "cpu".  With "cuda" the
+        program becomes GPU kernels; with "cuda-emulated" the same kernels run on the CPU.  If an
+        argument is on the device (`s2s.to_device`), all arrays must be, and the results stay there.
     source: the text that was executed, for a function that is in no file: of `exec`, `python -c` or
         the plain prompt.  What else the text defines, such as helpers, is found in it, too.
 
@@ -624,12 +639,13 @@ def grad(
     function is compiled as by `function`.
     """
     options = options_of(
-        0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend, parallel
+        0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend, parallel, target
     )
     if function is None:
         return functools.partial(
             grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
-            boundscheck=boundscheck, backend=backend, parallel=parallel, source=source,
+            boundscheck=boundscheck, backend=backend, parallel=parallel, target=target,
+            source=source,
         )  # fmt: skip
     if not _has_tape(function):
         return make(Gradient, function, options, source)
@@ -657,11 +673,12 @@ def value_and_grad(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel, target)
     return make(ValueAndGradient, function, options, source)
 
 
@@ -673,10 +690,11 @@ def function(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
-    options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(0, False, static_argnames, boundscheck, backend, parallel, target)
     return make(Function, function, options, source)
 
 

@@ -43,6 +43,7 @@ def jacobian(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The derivatives of every entry of a function's result by every entry of its argument.
@@ -58,7 +59,7 @@ def jacobian(
     """
     if mode is not None and mode not in MODES:
         raise S2SValueError(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
-    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel, target)
     return _make(Jacobian, function, options, (("mode", mode),), source)
 
 
@@ -72,6 +73,7 @@ def hessian(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """The Hessian of a function that returns a scalar (forward over reverse).
@@ -80,7 +82,7 @@ def hessian(
     is a container, it has one block for each pair: `hessian[i][j]`.  The arguments are those
     of `grad`.  `hvp` gives Hessian-vector products without forming the Hessian.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel, target)
     return _make(Hessian, function, options, (), source)
 
 
@@ -95,6 +97,7 @@ def vmap(
     boundscheck: bool = True,
     backend: str | None = None,
     parallel: bool | None = None,
+    target: str | None = None,
     source: str | None = None,
 ) -> Any:
     """A function of one element, vectorised over a batch axis: array operations run on the whole
@@ -108,7 +111,7 @@ def vmap(
 
     The other arguments are those of `grad`.
     """
-    options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    options = options_of(0, False, static_argnames, boundscheck, backend, parallel, target)
     settings = (("in_axes", frozen_axes(in_axes)), ("out_axes", frozen_axes(out_axes)))
     return _make(Vmap, function, options, settings, source)
 

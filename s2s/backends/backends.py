@@ -6,6 +6,8 @@ native   the loop nests of `numba`, entered without Numba at run time: an opt-in
 loops    the lowered source, interpreted by CPython: slow, but independent of any code generator
 python   the NumPy-level source, interpreted by CPython: a debugger can step through it
 
+The targets "cuda" and "cuda-emulated" are back ends, too (`s2s.cuda`).
+
 A kernel takes the parameters, the seed (or None) and, for each result that has the shape of a
 parameter, a buffer or None.  It returns all results in order.  The caller tests by identity whether
 a result is the buffer it passed.
@@ -14,26 +16,26 @@ a result is the buffer it passed.
 from __future__ import annotations
 
 import linecache
-import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..call.backend_choice import COMPILED
+from ..call.backend_choice import COMPILED, DEVICE_TARGETS
 from ..call.kernel_arguments import (
-    WEAK_SCALAR_TYPES,
     Kernel,
     to_kernel_argument,
     with_copied_arguments,
 )
 from ..codegen.numba_bridge import array_table
 from ..codegen.size_guards import relations_of
-from ..errors import InternalCompilerError, UnsupportedError, add_source_line, internal
+from ..errors import InternalCompilerError, UnsupportedError
 from ..runtime import gc_pause
 from ..runtime.compile_progress import Progress
 from ..transforms.frontend.pytree import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
 from ..transforms.ir.nodes import Span
+from .readable_kernel import ReadableKernel
+from .run_text import run_text
 
 if TYPE_CHECKING:
     from ..transforms.pipeline import Compiled
@@ -49,17 +51,21 @@ def native_problems() -> tuple[str, str]:
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
     """The kernel of a specialisation; `params` are example parameters."""
+    if backend in DEVICE_TARGETS:
+        from ..cuda.backend import kernel
+
+        return kernel(backend, compiled)
     if backend not in COMPILED:
-        return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
+        return loops_kernel(compiled) if backend == "loops" else ReadableKernel(compiled)
     with Progress(compiled.name) as progress, gc_pause.paused():
         try:
             if backend == "native":
                 from . import native
 
                 progress.stage("compiling")
-                kernel = native.kernel(compiled, seed)
-                if kernel is not None:
-                    return kernel
+                made = native.kernel(compiled, seed)
+                if made is not None:
+                    return made
             progress.stage("compiling with Numba")
             return (njit_kernel if backend == "njit" else numba_kernel)(compiled, seed, params)
         except InternalCompilerError:
@@ -209,61 +215,3 @@ def _numpy_scalar_cast(spec: Spec) -> Callable[[Any], Any] | None:
     """The conversion of a scalar to a NumPy scalar, whose arithmetic equals that of compiled code;
     None for arrays."""
     return np.dtype(spec.dtype).type if isinstance(spec, ScalarSpec) else None
-
-
-# ---------------------------------------------------------------- python
-
-
-def python_kernel(compiled: Compiled) -> Kernel:
-    """The NumPy-level source, interpreted by CPython."""
-    from ..runtime.ieee_math import Real, math
-
-    space = run_text(compiled.source, f"<s2s {compiled.name}>", {"np": np, "math": math})
-    entry = space[compiled.name]
-    positional = entry.__code__.co_argcount
-    named = entry.__code__.co_varnames[positional : positional + entry.__code__.co_kwonlyargcount]
-    casts: list[Callable[[Any], Any] | None] = []
-    for param in compiled.params:
-        spec = param.spec
-        if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append({**WEAK_SCALAR_TYPES, "float64": Real}[spec.dtype])
-        else:
-            casts.append(_numpy_scalar_cast(spec))
-
-    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        values = [cast(p) if cast else p for cast, p in zip(casts, params)]
-        if seed is not None:
-            values.append(seed)
-        try:
-            with np.errstate(all="ignore"):
-                return flat(entry(*values[:positional], **dict(zip(named, values[positional:]))))
-        except Exception as error:
-            add_source_line(error, space["__name__"], compiled)
-            raise
-
-    return kernel
-
-
-def flat(value: Any) -> list[Any]:
-    """The leaves of nested tuples such as `out, (W_bar, b_bar)`, in order."""
-    if type(value) is tuple:
-        return [leaf for v in value for leaf in flat(v)]
-    return [value]
-
-
-def run_text(text: str, filename: str, space: dict[str, Any]) -> dict[str, Any]:
-    """Execute generated source as a module; debuggers and tracebacks can show its lines."""
-    number = 1
-    name = filename
-    lines = text.splitlines(True)
-    while linecache.getlines(name) not in ([], lines):
-        number += 1
-        name = f"{filename[:-1]} ({number})>"
-    linecache.cache[name] = (len(text), None, lines, name)
-    module = types.ModuleType(name)
-    vars(module).update(space)
-    try:
-        exec(compile(text, name, "exec"), vars(module))
-    except SyntaxError as error:
-        raise internal("reading its own generated code", error) from error
-    return vars(module)

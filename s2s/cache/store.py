@@ -32,7 +32,7 @@ MARKER = ".s2s-cache"  # the file that marks a cache directory
 SUBDIRECTORY = "s2s-cache"  # used in a directory that contains other files
 ABOUT = "This directory holds code compiled by s2s. `s2s cache clear` empties it.\n"
 # The prefixes of entry names.
-KINDS = ("kernel", "numba", "parsed", "runtime", "sources", "specialisation")
+KINDS = ("cuda", "kernel", "numba", "parsed", "runtime", "sources", "specialisation")
 _ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})_[0-9a-f]{{32}}")
 _TEMPORARY = re.compile(rf"\.new-({_ENTRY.pattern})-\w+")
 _SEAL_LENGTH = 32  # characters of a digest

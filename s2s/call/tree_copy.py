@@ -79,7 +79,7 @@ def shape_only(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, .
     opaque objects are kept."""
 
     def change(leaf: Any) -> Any:
-        if not isinstance(leaf, np.ndarray):
+        if not isinstance(leaf, np.ndarray) and not hasattr(type(leaf), "_s2s_device"):
             return leaf
         return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
 

@@ -120,5 +120,4 @@ def trace(entry: Any, params: tuple[Any, ...]) -> MemoryTrace:
 
 def _filename(kernel: Any) -> str:
     """The file name under which the readable code was compiled."""
-    cells = dict(zip(kernel.__code__.co_freevars, kernel.__closure__ or ()))
-    return cells["space"].cell_contents["__name__"]
+    return kernel.space["__name__"]

@@ -299,7 +299,8 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
         repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
-        repr((options.boundscheck, specialiser.parallel, options.tensors)),
+        repr((options.boundscheck, specialiser.parallel, options.tensors, options.calls)),
+        options.target,
         repr((specialiser.decorated(), specialiser.vectorized)),
     )
     return store.directory() / f"specialisation_{key}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends import backends
+from ..backends.readable_kernel import ReadableKernel
 from ..call import guards
 from ..call.call_stub import CallStub, StubWriter, generate_stub, is_python_float
 from ..call.tree_copy import shape_only
@@ -18,8 +19,18 @@ from ..objects.tensor import immutable
 from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
 from ..runtime.locks import kernel_locks
-from ..runtime.overlap import overlap, overlaps_itself
-from ..transforms.frontend.pytree import Out, OutTree, Spec, Tree, path_text, rebuild
+from ..runtime.overlap import is_array, overlap, overlaps_itself
+from ..transforms.emit.outside_values import arguments_in
+from ..transforms.frontend.pytree import (
+    Out,
+    OutTree,
+    Path,
+    Spec,
+    Step,
+    Tree,
+    path_text,
+    rebuild,
+)
 from ..transforms.ir.nodes import Scalar, Type
 
 if TYPE_CHECKING:
@@ -68,6 +79,12 @@ class Specialization:
         params = (p for p in compiled.params if p.path[0] not in own)
         self.tells_tensors = any(getattr(p.spec, "tensor", False) for p in params)
 
+        # Whether the readable source sets in objects what the program sets.  It does not if the
+        # program returns an object that is found by way of one that it replaces.
+        places = [(*path, step) for path, step, _ in compiled.changes]
+        found = list(arguments_in(compiled.out))
+        self.sets_itself = not any(path[: len(p)] == p for path in found for p in places)
+
     # ---- the call
 
     def call(
@@ -94,9 +111,10 @@ class Specialization:
         backend: str,
         params: tuple[Any, ...],
         given: dict[int, np.ndarray[Any, Any]] | None = None,
+        args: tuple[Any, ...] | None = None,
     ) -> list[Any]:
         """Run the kernel; all results by index.  `given` are the caller's buffers for some of
-        them."""
+        them, `args` the arguments whose parts `params` are, on which `backend="python"` runs."""
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if self.written:
             self.check_writes(params)
@@ -104,16 +122,43 @@ class Specialization:
                 before_change(params[i])
         buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
         try:
+            if isinstance(kernel, ReadableKernel) and args is not None and self.sets_itself:
+                return self._run_readable(kernel, params, given, args)
             results = list(kernel(params, self.seed, buffers))
         except Exception as error:
             raise translate(error, self.compiled) from None
+        return self._converted(results, given)
+
+    def _converted(self, results: list[Any], given: dict[int, Any] | None) -> list[Any]:
+        """The results as NumPy's scalars, and in the caller's buffers."""
         for i, convert in self.convert:
-            results[i] = convert(results[i])
+            pending = hasattr(results[i], "_s2s_device")  # its value is not known yet
+            if results[i] is not None and not pending:
+                results[i] = convert(results[i])
         if given:
             for i, buffer in given.items():
                 if results[i] is not buffer:
                     buffer[...] = results[i]
                     results[i] = buffer
+        return results
+
+    def _run_readable(
+        self,
+        kernel: ReadableKernel,
+        params: tuple[Any, ...],
+        given: dict[int, Any] | None,
+        args: tuple[Any, ...],
+    ) -> list[Any]:
+        """Run the readable source on the arguments.  What it sets in objects gets the types that
+        other back ends set: the text computes with numbers and arrays of its own."""
+        changes = self.compiled.changes
+        values = self.reach.values(args)
+        holders = [values(path) for path, _, _ in changes]
+        trees = [tree for _, _, tree in changes]
+        arguments = {path: values(path) for tree in trees for path in arguments_in(tree)}
+        results = self._converted(kernel(params, self.seed, (), values), given)
+        for (_, step, tree), holder in zip(changes, holders):
+            _set(holder, step, self._rebuilt_change(tree, results, arguments.__getitem__))
         return results
 
     def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
@@ -129,28 +174,36 @@ class Specialization:
         """The value of the function, assembled from the kernel's results."""
         return self._rebuild(self.compiled.out, args, results)
 
-    def apply_side_effects(self, args: tuple[Any, ...], results: list[Any]) -> None:
-        """Apply the side effects: assign the attributes and items of non-local objects that the
-        function sets.  All values are evaluated before the first assignment."""
-        reach, types = self.reach, self.compiled.result_types
+    def apply_side_effects(
+        self, args: tuple[Any, ...], results: list[Any], backend: str = ""
+    ) -> None:
+        """Apply the side effects, unless the back end has: assign the attributes and items of
+        non-local objects that the function sets.  All values are evaluated before the first
+        assignment."""
+        if backend == "python" and self.sets_itself:
+            return
+        reach = self.reach
+
+        def argument(path: Path) -> Any:
+            return reach.value(args, path)
+
+        new = [
+            (reach.value(args, path), step, self._rebuilt_change(tree, results, argument))
+            for path, step, tree in self.compiled.changes
+        ]
+        for holder, step, value in new:
+            _set(holder, step, value)
+
+    def _rebuilt_change(
+        self, tree: OutTree, results: list[Any], argument: Callable[[Path], Any]
+    ) -> Any:
+        types = self.compiled.result_types
 
         def leaf(i: int) -> Any:
             # A Python float remains a Python float.
             return float(results[i]) if is_python_float(types[i]) else results[i]
 
-        new = [
-            (
-                reach.value(args, path),
-                step,
-                rebuild(tree, leaf, lambda path: reach.value(args, path), immutable),
-            )
-            for path, step, tree in self.compiled.changes
-        ]
-        for holder, (kind, key), value in new:
-            if kind == ".":
-                setattr(holder, key, value)
-            else:
-                holder[key] = value
+        return rebuild(tree, leaf, argument, immutable)
 
     def reject_aliases(self, args: tuple[Any, ...]) -> None:
         """Raise an error if two of the objects written to are the same: the code assumes no
@@ -185,7 +238,7 @@ class Specialization:
     def check_writes(self, params: tuple[Any, ...]) -> None:
         """Raise an error if a written array overlaps itself or another argument: kernels are
         compiled for disjoint memory."""
-        arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        arrays = [(i, p) for i, p in enumerate(params) if is_array(p)]
         for w in self.compiled.written:
             if overlaps_itself(params[w]):
                 a = path_text(self.compiled.params[w].path)
@@ -200,6 +253,14 @@ class Specialization:
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
+
+
+def _set(holder: Any, step: Step, value: Any) -> None:
+    kind, key = step
+    if kind == ".":
+        setattr(holder, key, value)
+    else:
+        holder[key] = value
 
 
 def _usable(buffer: Any) -> Any:

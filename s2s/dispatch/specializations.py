@@ -18,7 +18,8 @@ import numpy as np
 
 from ..cache import parsed_sources
 from ..call import bind_arguments
-from ..call.backend_choice import COMPILED
+from ..call.backend_choice import STORED
+from ..call.calls_choice import choose_calls
 from ..call.guards import PathResolver, changed_object_text
 from ..call.type_key import type_key
 from ..errors import (
@@ -47,7 +48,6 @@ from .recompile_reason import why_compiled
 from .specialization import Specialization, seed_of
 
 if TYPE_CHECKING:
-    from ..transforms.frontend.kernel_interface import Written
     from ..transforms.pipeline import Compiled, Request
 
 # Recompilations for arguments of the same types after which a RecompilationWarning is issued.
@@ -70,6 +70,8 @@ class Options:
     backend: str | None = None
     parallel: bool | None = None  # None: where it is profitable
     tensors: bool = False  # array arguments have value semantics, as in the `tf` namespace
+    calls: str = "inline"  # whether calls of functions are inlined (`Request.calls`)
+    target: str = "cpu"  # or "cuda", "cuda-emulated"
 
 
 class Specialiser:
@@ -178,45 +180,45 @@ class Specialiser:
     def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization | None:
         """A specialisation that another process compiled and stored on disk; None if there is
         none."""
-        if backend not in COMPILED or not sizes:
+        if backend not in STORED or not sizes:
             return None
         from . import persistent
 
         specs = self.describe(args)
         for found in persistent.load_stored(self, specs, args):
-            found.write = self._writer(found, specs, args)
+            again = self._request_again(found, specs, args)
+            found.write = lambda again=again: _pipeline().write(again())
+            found.passes = lambda again=again: _pipeline().compile_request(again()).passes()
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
         return None
 
-    def _writer(
+    def _request_again(
         self, found: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]
-    ) -> Callable[[], Written]:
-        """Writes the readable source of a specialisation that was compiled for such arguments:
-        another process compiled it, and kept only what calls need.  The function is read again
-        for it, so that what it depends on must be as it was."""
+    ) -> Callable[[], Request]:
+        """Makes the request for a specialisation that was compiled for such arguments: another
+        process compiled it, and kept only what calls need.  For its readable source and its passes
+        the function is read again, so that what it depends on must be as it was."""
         kept = tuple(map(stand_in, args))
         values, reach = self.named(kept), PathResolver(self.function, tuple(specs))
 
-        def write() -> Written:
-            from ..transforms import pipeline
-
+        def again() -> Request:
             changed = changed_object_text(found, reach, kept)
             if changed is not None:
                 raise SourceError(
                     f"the code of {self.name} cannot be shown: it depends on {changed}",
                     advice="call it again, or ask before the change",
                 )
-            return pipeline.write(self.request(specs, values))
+            return self.request(specs, values)
 
-        return write
+        return again
 
     def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Specialization:
         """Compile for bound arguments, with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
         compiled = self.translate(specs, self.named(args) if sizes else None)
-        if backend in COMPILED and sizes:
+        if backend in STORED and sizes:
             from . import persistent
 
             persistent.store_specialization(self, specs, compiled)
@@ -273,7 +275,9 @@ class Specialiser:
             lifted_ints=self.lifted_ints,
             boundscheck=self.options.boundscheck,
             parallel=self.parallel,
+            calls=self.options.calls,
             decorated=self.decorated(),
+            target="cpu" if self.options.target == "cpu" else "cuda",
         )
 
     @property
@@ -303,11 +307,24 @@ class Specialiser:
                 raise type(error)(text, advice=error.advice) from None
             except TypeError as error:
                 raise S2STypeError(f"{name} of {self.name}: {error}") from None
+            self._refuse_device_arrays(name, specs[name])
         for name in self.wrt:
             self._check_wrt(name, specs[name], self.named(args)[name])
         if self.vectorized:
             self._check_scalars(specs)
         return specs
+
+    def _refuse_device_arrays(self, name: str, spec: Spec) -> None:
+        """Raise an error for an array on a device, unless the function runs there."""
+        if self.options.target != "cpu":
+            return
+        for path, leaf in spec_leaves(spec, (("arg", name),)):
+            if getattr(leaf, "device", False):
+                raise S2STypeError(
+                    f"{path_text(path)} of {self.name} is on a device, and the function runs on "
+                    "the CPU",
+                    advice=f'compile it with target="cuda", or pass {path_text(path)}.numpy()',
+                )
 
     def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:
         """Raise an error unless all leaves are float or complex: an integer is nearly always a
@@ -361,7 +378,7 @@ FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt=
 
 def stand_in(value: Any) -> Any:
     """A value that specialises as `value` does and does not keep its arrays alive."""
-    if type(value) is np.ndarray:
+    if type(value) is np.ndarray or hasattr(type(value), "_s2s_device"):
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
     if type(value) in (list, tuple):
         return type(value)(map(stand_in, value))
@@ -370,6 +387,13 @@ def stand_in(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(stand_in, value))
     return value
+
+
+def _pipeline() -> Any:
+    """The compiler, which a warm process does not load."""
+    from ..transforms import pipeline
+
+    return pipeline
 
 
 def looks_decorated(function: types.FunctionType) -> bool:
@@ -397,7 +421,7 @@ def specialiser_for(
         names = binder.countable(target, method)
         wrt = bind_arguments.resolve_wrt(options.wrt, names, function.__qualname__)
     has_aux = options.has_aux and mode == "vjp"
-    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None)
+    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None, calls=choose_calls())
     # Stored in the function's own dict, so that both have the same lifetime.
     known = vars(function).setdefault("__s2s__", {})
     key = (mode, options, target.vectorized)

@@ -55,14 +55,16 @@ def run(
     backend: str,
     params: tuple[Any, ...],
     given: dict[int, Any] | None = None,
+    replayed: bool = False,
 ) -> list[Any]:
-    """Run a kernel and check its results."""
+    """Run a kernel and check its results.  If it is `replayed`, the parameters are not those that
+    the arguments have now."""
     if entry.checked_results is None:
         random = any(word in entry.compiled.lowered for word in ("draws", "random"))
         entry.checked_results = _checked_results(entry, specialiser), random
     checked, random = entry.checked_results
     before = KernelInputs(entry, params, random)
-    results = entry.run(backend, params, given)
+    results = entry.run(backend, params, given, None if replayed else bound)
     for position, what in checked:
         value = results[position]
         if not isinstance(value, _INEXACT_TYPES) or np.isfinite(value).all():

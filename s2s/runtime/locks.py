@@ -89,7 +89,7 @@ def is_compiling() -> bool:
 def kernel_locks(backend: str) -> Iterator[None]:
     """Hold the locks for compiling or loading a kernel.  Refuses versions that are not supported,
     before anything that they might break."""
-    if backend in ("loops", "python"):
+    if backend in ("loops", "python", "cuda", "cuda-emulated"):
         with translation_lock:
             yield
         return

@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 
 
-def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def is_array(value: Any) -> bool:
+    """True for an array on the host or on a device."""
+    return isinstance(value, np.ndarray) or hasattr(type(value), "_s2s_device")
+
+
+def overlap(a: Any, b: Any) -> bool:
     """True if two arrays share memory, or if the exact test takes too long."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return False  # the host and a device
+        return a.address < b.address + b.nbytes and b.address < a.address + a.nbytes
     if not np.may_share_memory(a, b):
         return False
     try:

@@ -138,7 +138,7 @@ class QueryEvaluation:
         if os.environ.get(CHECK_REPLAY, "0") not in ("", "0"):
             self.largest = self._largest(specialiser, entry, bound, then)
         if debug_flag.active:
-            results = debug_nans.run(specialiser, entry, bound, backend, then)
+            results = debug_nans.run(specialiser, entry, bound, backend, then, replayed=True)
         else:
             results = entry.run(backend, then)
         return tensor(entry.value(bound, results))

@@ -14,6 +14,44 @@ X = np.array([0.5, 1.5, 2.5])
 SIX = np.arange(6.0)
 I8, U8, U16, F32 = np.int8(100), np.uint8(200), np.uint16(300), np.float32(1.5)
 
+# Lists that loops make anew, arguments of methods and iterators.
+FUNCTIONS_OF_X = {
+    "a_list_that_grows_and_is_made_anew": """
+def f(x):
+    stack = [x[0]]
+    for i in range(1, 3):
+        if stack and stack[-1] > x[i]:
+            stack.pop()
+        stack.append(x[i])
+        stack = [x[0]]
+    return sum(stack)
+""",
+    "fill_with_a_sequence": """
+def f(x):
+    y = x * 1.0
+    y.fill(x ** 2)
+    return y.sum()
+""",
+    "fill_with_a_list": """
+def f(x):
+    y = x * 1.0
+    y.fill([1.0])
+    return y.sum()
+""",
+    "fill_with_a_number": """
+def f(x):
+    y = x * 1.0
+    y.fill(x[0] ** 2)
+    return y.sum()
+""",
+    "keyword_of_ndindex": """
+def f(x):
+    s = x[0]
+    for i in np.ndindex(2, axis=(0, 1)):
+        s = s + x[i]
+    return s
+""",
+}
 # Errors in code that is not executed: a loop or comprehension without elements.
 NOT_REACHED = [
     ("x + sum([missing for i in range(n)])", (1.0, 0)),
@@ -239,3 +277,9 @@ def test_arrays_of_rank_0_of_two_branches() -> None:
 
     with pytest.raises(s2s.UnsupportedError, match="another name"):
         s2s.function(f, backend="loops")(2.0)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_X)
+def test_functions_of_x(name: str) -> None:
+    found = judge_source(FUNCTIONS_OF_X[name], (X,))
+    assert found.kind == "right", found.text

@@ -201,7 +201,7 @@ INTERRUPTED = """
 @pytest.mark.parametrize(
     "where",
     [
-        "specialise/statements.py",
+        "specialise/interpreter/statements.py",
         "reverse.py",
         "lower/loops/fusion.py",
         "codegen/statements.py",

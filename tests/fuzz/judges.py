@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 
-from s2s.transforms.specialise.calls import surface_of
+from s2s.transforms.specialise.calls.calls import surface_of
 from tests.switches import SWITCHES, switched_off, threads_everywhere
 
 from .generate import is_pure

@@ -67,6 +67,20 @@ def activity(function: Function, wrt: Iterable[str], results: Iterable[Operand])
     )
 
 
+def dependences(function: Function) -> tuple[frozenset[int], ...]:
+    """By result: the positions of the parameters on which its derivatives may depend."""
+    backward: dict[Node, list[Node]] = {}
+    for stmt in walk(function.body):
+        for source, target in edges(stmt):
+            backward.setdefault(target, []).append(source)
+    found: list[frozenset[int]] = []
+    for result in function.results:
+        reached = _reach(backward, [_node(result)] if _carries(result) else [])
+        params = enumerate(function.params)
+        found.append(frozenset(i for i, p in params if _carries(p) and _node(p) in reached))
+    return tuple(found)
+
+
 def edges(stmt: Stmt) -> Iterator[tuple[Node, Node]]:
     """The edges along which derivatives flow through one statement, without nested blocks."""
     if isinstance(stmt, Assign):
@@ -77,6 +91,9 @@ def edges(stmt: Stmt) -> Iterator[tuple[Node, Node]]:
         for position in differentiable(stmt.op):
             if _carries(stmt.op.args[position]):
                 yield _node(stmt.op.args[position]), _node(stmt.target)
+    elif isinstance(stmt, Call) and stmt.depends is not None:
+        for target, positions in zip(stmt.targets, stmt.depends, strict=True):
+            yield from _merge([stmt.args[i] for i in sorted(positions)], (target,))
     elif isinstance(stmt, (Call, Draw)):
         yield from _merge(stmt.args, stmt.targets)
     elif isinstance(stmt, Custom):

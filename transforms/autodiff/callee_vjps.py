@@ -15,6 +15,7 @@ from ..ir.builder import NameSupply
 from ..ir.nodes import Block, Call, Draw, Function, Module, Print, Raise, calls_in, map_blocks, walk
 from ..ir.record import record, replace
 from ..rules.random_draws import refuse_second_draw
+from .callee_pairs import CalleePair
 
 
 @record(frozen=True)
@@ -32,13 +33,18 @@ class CalleeVjps:
     """The VJPs of a module's functions.  `todo` is the worklist of those without a body yet;
     `copies` maps functions that print to their silent copies."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, split: bool = True) -> None:
+        self.split = split  # whether the adjoints of calls may be pairs of functions
         self.functions = dict(module.functions)
         params = (p.name for f in module.functions.values() for p in f.params)
         self.names = NameSupply([*module.functions, *params])
         self.known: dict[tuple[str, tuple[int, ...], tuple[int, ...]], CalleeVjp] = {}
         self.todo: list[CalleeVjp] = []
         self.copies: dict[str, str] = {}
+        # By function, positions of parameters and seeded results: the pair of functions, or None
+        # if there is none.  `demanded` are the parameters that are active at some call.
+        self.pairs: dict[tuple[str, tuple[int, ...], tuple[int, ...]], CalleePair | None] = {}
+        self.demanded: dict[str, set[int]] = {}
         self.printing = _functions_with(module, Print)
         self.drawing = _functions_with(module, Draw)
         # Reuse the VJPs that an earlier differentiation has generated.
@@ -46,6 +52,9 @@ class CalleeVjps:
             product = f.notes.get("product")
             if product is not None and product.name == f.name:
                 self.known[product.function, product.wanted, product.seeded] = product
+            pair = f.notes.get("pair")
+            if pair is not None and pair[1].rev == f.name and pair[1].fwd in self.functions:
+                self.pairs[pair[0]] = pair[1]
 
     def name(self, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]) -> str:
         """The name of a VJP; the first request adds it to the worklist."""

@@ -300,8 +300,17 @@ class ForwardMode:
         dots = [self.dot_var(t) for t in floats]
         given = [self.dots[x.name] for i, x in enumerate(stmt.args) if i in moving]  # type: ignore[union-attr]
         name = self.pushes.name(stmt.function, moving)
+        depends = stmt.depends
+        if depends is not None:
+            dot_of = {i: len(stmt.args) + k for k, i in enumerate(moving)}
+            own = [d for t, d in zip(stmt.targets, depends) if is_float(t.type)]
+            depends += tuple(d | {dot_of[i] for i in d if i in dot_of} for d in own)
         new = replace(
-            stmt, targets=[*stmt.targets, *dots], function=name, args=(*stmt.args, *given)
+            stmt,
+            targets=[*stmt.targets, *dots],
+            function=name,
+            args=(*stmt.args, *given),
+            depends=depends,
         )
         self.b.block.append(new)
         self.dots.update((t.name, d) for t, d in zip(floats, dots))

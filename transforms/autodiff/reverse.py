@@ -66,6 +66,7 @@ from ..ir.symbolic_dims import Dim, Facts
 from ..rules.random_draws import refuse_active_draw
 from ..simplify.dce import eliminate_dead_code
 from .activity import Activity, differentiable
+from .callee_pairs import CalleePair, split_vjp
 from .callee_vjps import CalleeVjps
 from .cotangents import Adjoints, Bars, LoopBars, bar_type, with_own_sizes
 from .custom_derivative import inline
@@ -101,6 +102,43 @@ def generate_callee_vjps(products: CalleeVjps) -> None:
         made = reverse_function(f, names, product.seeded, f.notes.get("facts"), products)
         notes = {**made.notes, "product": product, "primal_results": 0}
         products.functions[product.name] = replace(made, name=product.name, notes=notes)
+
+
+def callee_pair(
+    products: CalleeVjps, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]
+) -> CalleePair | None:
+    """The adjoint of a call as two functions (`callee_pairs.py`); None for a function that calls
+    itself, and for one whose product cannot be split."""
+    f = products.functions[function]
+    if not (products.split and f.notes.get("stays_call")):
+        return None
+    for positions in (tuple(sorted(products.demanded.get(function, wanted))), wanted):
+        key = (function, positions, seeded)
+        if key not in products.pairs:
+            products.pairs[key] = None
+            try:
+                products.pairs[key] = _make_pair(products, *key)
+            except UnsupportedError:
+                if positions == wanted:
+                    raise
+        if products.pairs[key] is not None or positions == wanted:
+            return products.pairs[key]
+    return None
+
+
+def _make_pair(
+    products: CalleeVjps, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]
+) -> CalleePair | None:
+    f = products.functions[function]
+    names, facts = tuple(f.params[i].name for i in wanted), f.notes["facts"].copy()
+    f = replace(f, notes={**f.notes, "facts": facts})
+    made = split_vjp(f, reverse_function(f, names, seeded, facts, products), wanted, products.names)
+    if made is None:
+        return None
+    fwd, rev, pair = made
+    rev.notes["pair"] = ((function, wanted, seeded), pair)
+    products.functions |= {fwd.name: fwd, rev.name: rev}
+    return pair
 
 
 def reverse_function(
@@ -181,6 +219,12 @@ class _Reverser:
         self.mirrors: dict[Scope, _Mirror] = {}
         # Additions to the forward part: saves by value, trip counts and labels by loop.
         self.saves: dict[str, Save] = {}
+        # Calls of functions that also return what their sweep needs, by id of the original call.
+        self.pair_calls: dict[int, Call] = {}
+        for stmt in walk(function.body):
+            if isinstance(stmt, Call):
+                wanted = {i for i, x in enumerate(stmt.args) if x in active}
+                products.demanded.setdefault(stmt.function, set()).update(wanted)
         self.trips: dict[int, Var] = {}
         self.labels: dict[int, str] = {}
         self.bar_slots: dict[str, Slot] = {}
@@ -360,12 +404,45 @@ class _Reverser:
         wanted = tuple(i for i, x in enumerate(stmt.args) if x in self.active)
         if not given or not wanted:
             return
-        name = self.products.name(stmt.function, wanted, tuple(i for i, _ in given))
+        seeded = tuple(i for i, _ in given)
+        pair = callee_pair(self.products, stmt.function, wanted, seeded)
+        if pair is not None:
+            self.call_pair(stmt, pair, [g for _, g in given], bars)
+            return
+        name = self.products.name(stmt.function, wanted, seeded)
         args = [self.need(x) for x in stmt.args] + [self.conjugate(g) for _, g in given]
         of = [x for x in (stmt.args[i] for i in wanted) if isinstance(x, Var)]
         parts = [self.adjoints.bar_var(x) for x in of]
         self.b.block.append(Call(parts, name, tuple(args), origin=self.b.origin))
         for x, part in zip(of, parts):
+            self.adjoints.add(bars, x, self.conjugate(part))
+
+    def call_pair(self, stmt: Call, pair: CalleePair, seeds: list[Operand], bars: Bars) -> None:
+        """The sweep over a call: a call of `f_rev`.  The call itself becomes one of `f_fwd`."""
+        saved = pair.saved_at(stmt.args, self.names)
+        for v in saved:
+            self.scopes.add(v, self.scopes.holder(stmt), stmt)
+        self.pair_calls[id(stmt)] = replace(
+            stmt,
+            targets=[*stmt.targets, *saved],
+            function=pair.fwd,
+            depends=pair.fwd_depends,
+        )
+        read = [*(stmt.args[i] for i in pair.args), *(stmt.targets[i] for i in pair.results)]
+        args = [self.need(x) for x in (*read, *saved)] + [self.conjugate(g) for g in seeds]
+        targets: list[Var] = []
+        parts: list[tuple[Var, Var]] = []
+        for i in pair.wanted:
+            x = stmt.args[i]
+            like = x if isinstance(x, Var) else self.products.functions[stmt.function].params[i]
+            targets.append(self.adjoints.bar_var(like))
+            if x in self.active:
+                assert isinstance(x, Var)
+                parts.append((x, targets[-1]))
+        self.b.block.append(
+            Call(targets, pair.rev, tuple(args), origin=self.b.origin, depends=pair.rev_depends)
+        )
+        for x, part in parts:
             self.adjoints.add(bars, x, self.conjugate(part))
 
     def custom(self, stmt: Custom, bars: Bars) -> None:
@@ -626,6 +703,8 @@ class _Reverser:
         return out
 
     def rebuild(self, stmt: Stmt) -> Stmt:
+        if id(stmt) in self.pair_calls:
+            return self.pair_calls[id(stmt)]
         if isinstance(stmt, If):
             return replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse))
         if not isinstance(stmt, (For, While)):

@@ -286,7 +286,8 @@ class _Emitter:
     def bound(self, v: Var, stmt: Stmt) -> None:
         """Record that the user's name of `v` now refers to `v`."""
         origin = stmt.origin
-        if v.user and (origin is None or (not origin.frame and not origin.sweep)):
+        own = origin is None or (not origin.frame and not origin.sweep)
+        if v.user and (own or v.name in self.function.notes.get("named_by_user", ())):
             self.current[v.user] = v.name
 
     # ---- statements

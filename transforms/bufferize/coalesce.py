@@ -99,6 +99,8 @@ class Coalescer:
         for order, (v, stmt) in enumerate(bindings(function)):
             range_ = self.live.ranges.get(v.name, [])
             key = None if for_lowering else key_of(v, stmt)
+            if key is not None and v.name in function.notes.get("named_by_user", ()):
+                key = (), v.user
             self.groups[v.name] = Group([v], range_, key, stmt is None, order=order)
 
     def run(self) -> dict[str, str]:
@@ -169,6 +171,7 @@ class Coalescer:
     def _names(self) -> dict[str, str]:
         taken = set(RESERVED) | set(HELPERS) | {self.function.name}
         taken |= set(calls_in(self.function.body))
+        taken |= self.function.notes.get("reserved_names", frozenset())
         unique = sorted({id(g): g for g in self.groups.values()}.values(), key=lambda g: g.order)
         results = self.function.results[: primal_results(self.function)]
         for group in unique:

@@ -35,7 +35,8 @@ from ..ir.op_registry import RULES
 from ..ir.precedence import ATOM, TERNARY, Text, wrap
 from ..ir.record import field, record, replace
 from .format_ops import const_text, op_text
-from .page import Page
+from .outside_values import Outside
+from .page import Ours, Page
 from .user_text import UserText
 
 _NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like")
@@ -74,9 +75,19 @@ class Temporaries(Page):
     """Texts of operands.  A temporary that is read once, or cheap to read again, is pending
     until it is read; it is written first if what it reads is overwritten before that."""
 
-    def __init__(self, function: Function, user: UserText | None) -> None:
+    def __init__(
+        self, function: Function, user: UserText | None, outside: Outside | None = None
+    ) -> None:
         super().__init__(user)
         self.function = function
+        self.outside = outside
+        # The kernel's parameters that are read by an expression, as far as they have no name.
+        own = {p.name for p in function.params}
+        paths = {} if outside is None else outside.reads
+        self.paths = {name: t for name, t in paths.items() if name in own and t != name}
+        self.times_read: Counter[str] = Counter()
+        self.often: set[str] = set()
+        self.changes = [] if outside is None else list(outside.interface.changes)
         self.buffers: dict[str, int] = function.notes.get("buffers", {})
         self.pending: dict[str, Pending] = {}
         self.reads = Reads()
@@ -90,6 +101,7 @@ class Temporaries(Page):
             self.uses: Counter[str] = Counter()
             self.homes: dict[str, set[int]] = {}
             self.binds: Counter[str] = Counter()
+            self.stores: Counter[str] = Counter()  # of the binds those that write in place
             self.parents: dict[int, int] = {}
             self.defined_in: dict[str, int] = {}
             self.tally(self.function.body)
@@ -118,6 +130,7 @@ class Temporaries(Page):
             if written is not None:
                 # What is written in place has a name.
                 self.binds[written] += 1
+                self.stores[written] += 1
             for operand, home in late:
                 if operand is not None:
                     self.use(operand, home)
@@ -188,12 +201,32 @@ class Temporaries(Page):
                 self.reads.users |= pending.users
             self.reads.buffers |= pending.buffers
             return pending.text
+        self.times_read[operand.name] += 1
+        if operand.name in self.often:
+            self.name_now(operand.name)
         self.reads.names.add(operand.name)
         if operand.user == operand.name:
             self.reads.users.add(operand.name)
         if operand.name in self.buffers:
             self.reads.buffers.add(self.buffers[operand.name])
-        return operand.name, ATOM
+        return self.paths.get(operand.name, operand.name), ATOM
+
+    # ---- values from outside
+
+    def name_now(self, name: str) -> None:
+        """Gives a value from outside a name, at the top level of the function."""
+        path = self.paths.pop(name, None)
+        if path is None:
+            return
+        line = Ours(f"{name} = {path}")
+        at = len(self.top) - (self.top is not self.items)
+        self.top.insert(max(at, 0), line)
+
+    def name_rebound(self) -> None:
+        """Names those values from outside at the start whose names are bound again."""
+        for name in list(self.paths):
+            if self.binds[name] > self.stores[name]:
+                self.name_now(name)
 
     def texts(self, op: Op) -> list[Text]:
         if op.name == "call":
@@ -227,6 +260,13 @@ class Temporaries(Page):
         names, buffers = _writes(stmts, self.buffers)
         for name, p in list(self.pending.items()):
             if name in self.pending and (p.names & names or p.buffers & buffers):
+                del self.pending[name]
+                self.line(f"{name} = {wrap(p.text, TERNARY)}")
+
+    def flush_reads(self, values: set[str]) -> None:
+        """Writes the pending temporaries that read some values."""
+        for name, p in list(self.pending.items()):
+            if name in self.pending and p.names & values:
                 del self.pending[name]
                 self.line(f"{name} = {wrap(p.text, TERNARY)}")
 

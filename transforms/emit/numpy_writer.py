@@ -9,6 +9,7 @@ stand under the line they belong to.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import libcst as cst
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
+from ..frontend.pytree import Out, OutTree, Tree
 from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
@@ -35,11 +37,14 @@ from ..ir.nodes import (
     Push,
     Raise,
     Scalar,
+    Span,
     Stmt,
     Store,
     Var,
     While,
     blocks_of,
+    operands_of,
+    targets_of,
     walk,
 )
 from ..ir.precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
@@ -48,8 +53,9 @@ from ..rules.random_draws import draw_text
 from ..syntax import core
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
-from .format_ops import op_text, store_text
+from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import with_blocks, written_by
+from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
 from .reprint_statements import AsWritten
@@ -57,6 +63,12 @@ from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
 _INLINE_LIMIT = 64
+# Operators that bind no tighter than a sum.
+_LOOSER = (
+    " + ", " - ", " if ", " or ", " and ", "not ", " in ", " is ", "<", ">", "=", "|", "&", "^",
+)  # fmt: skip
+NAMED_FROM = 3  # reads of a value from outside, from which on it has a name
+SHORT_SWEEP = 3  # statements of the user's, up to which a tape's sweep has no comments inside
 _AUGMENTED = {
     "add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "matmul": "@=",
 }  # fmt: skip
@@ -67,16 +79,24 @@ def write(module: Module) -> str:
     return write_with_places(module)[0]
 
 
-def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
-    """The text, and for the numbers of its lines where they come from."""
+def write_with_places(
+    module: Module, outside: Outside | None = None
+) -> tuple[str, dict[int, Whence]]:
+    """The text, and for the numbers of its lines where they come from.  `outside` is what the
+    entry takes and gives in the user's terms; without it, it takes and gives numbers and arrays."""
     builder = Builder()
-    made = [_Writer(f).definition(builder) for f in reversed(module.functions.values())]
+    main = module.main
+    writers = [_Writer(f) for f in reversed(module.functions.values()) if f is not main]
+    writers.append(_entry_writer(main, outside))
+    made = [writer.definition(builder) for writer in writers]
     text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
     lines = ["import numpy as np"]
     if "math" in modules:
         lines[:0] = ["import math", ""]
+    if f"{NAMESPACE}(" in text:
+        lines[:0] = [f"from types import {NAMESPACE}", ""]
     if "special" in modules:
         lines.append("from scipy import special")
     if helpers:
@@ -85,6 +105,18 @@ def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
     page = cst.Module([*imports, *made])
     return page.code, builder.places(page)
+
+
+def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
+    """What is read from outside several times gets a name, which another writer puts to use."""
+    writer = _Writer(main, outside)
+    if outside is not None:
+        writer.compose()
+        often = {name for name, times in writer.times_read.items() if times >= NAMED_FROM}
+        often |= {name for name, times in writer.stores.items() if times}
+        often &= outside.reads.keys()
+        writer = _Writer(main, outside, often)
+    return writer
 
 
 def _modules_in(text: str) -> set[str]:
@@ -100,26 +132,36 @@ def write_function(function: Function) -> str:
 
 
 class _Writer(AsWritten):
-    def __init__(self, function: Function) -> None:
+    def __init__(
+        self, function: Function, outside: Outside | None = None, often: Iterable[str] = ()
+    ) -> None:
         user = None if function.source is None else UserText(function.source)
-        super().__init__(replace(function, body=_prepared(function.body, user)), user)
+        super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
+        self.often = set(often)
         self.filled = {
             name: s.origin
             for s in walk(self.function.body)
             if isinstance(s, (Store, Push)) and (name := written_by(s)) in self.slots
         }
 
+        self.short_sweeps = _short_sweeps(self.function)
+
     # ---- the function
 
-    def definition(self, builder: Builder) -> cst.FunctionDef:
-        f = self.function
+    def compose(self) -> None:
+        """Writes the body."""
         docstring = self.docstring()
         if docstring is not None:
             self.items.append(docstring)
-        self.block(f.body)
+        self.name_rebound()
+        self.block(self.function.body)
         if not self.returned:
             self.mention(None)
             self.write_return()
+
+    def definition(self, builder: Builder) -> cst.FunctionDef:
+        f = self.function
+        self.compose()
         signature = f"def {f.name}({self.parameters()})"
         return builder.definition(signature, self.items, self.heading())
 
@@ -132,8 +174,14 @@ class _Writer(AsWritten):
         if nodes is not None and nodes.tree is not None and nodes.definition is not None:
             own = f.notes.get("own_params", ())
             written = users_parameters(nodes.tree, nodes.definition)
+            if self.outside is not None and "title" not in f.notes:
+                own = [root[0][1] for root in self.outside.roots if root[0][0] == "arg"]
             users = {name: p for name, p in written.items() if name in own}
-        made = [users.get(p.name, Parameter(p.name)) for p in f.params if p is not seed]
+        if self.outside is None:
+            names = [p.name for p in f.params if p is not seed]
+        else:
+            names = list(self.outside.roots.values())
+        made = [users.get(name, Parameter(name)) for name in names]
         if not all(p.name in users for p in made):
             made = [replace(p, kind="plain") for p in made]
         if seed is not None:
@@ -160,7 +208,8 @@ class _Writer(AsWritten):
         wrt = f.notes.get("wrt")
         what = f.notes.get("title") or source.node.name
         what += f"({', '.join(names)})"
-        what += f", wrt ({', '.join(wrt)})" if wrt else ""
+        if wrt:
+            what += f", wrt {wrt[0]}" if len(wrt) == 1 else f", wrt ({', '.join(wrt)})"
         out = [f"# Generated by s2s from {file}:{source.node.line} -- {what}."]
         if sweeps:
             out.append(f"# v_bar is the adjoint of v.  L7 = {file} line 7.")
@@ -169,6 +218,10 @@ class _Writer(AsWritten):
         return [comment(text) for text in out]
 
     def write_return(self) -> None:
+        if self.outside is not None:
+            self.write_changes()
+            self.line(f"return {self.returned_text(self.outside)}")
+            return
         primal = [self.text(r)[0] for r in self.primal]
         bars = [self.text(r)[0] for r in self.function.results[len(primal) :]]
         if self.function.notes.get("callee"):
@@ -181,6 +234,48 @@ class _Writer(AsWritten):
             self.line(f"return {', '.join(primal)}")
         elif not self.items:
             self.line("return None")
+
+    def returned_text(self, outside: Outside) -> str:
+        """The value in the structure that the user returns it in, and the gradients."""
+
+        def leaf(index: int) -> str:
+            return wrap(self.text(self.function.results[index]), TERNARY)
+
+        interface = outside.interface
+        out = outside.tree_text(interface.out, leaf)
+        if not interface.wrt:
+            return _without_brackets(out, interface.out)
+        pairs = zip(interface.wrt, interface.grads)
+        bars = [outside.tree_text(tree, leaf, (("arg", name),)) for name, tree in pairs]
+        return f"{out}, {bars[0]}" if len(bars) == 1 else f"{out}, ({', '.join(bars)})"
+
+    def write_changes(self) -> None:
+        """Writes what the program sets in objects, as far as it is not written yet."""
+        assert self.outside is not None
+        parallel: list[tuple[str, str]] = []
+        for change in self.changes:
+            _, _, tree = change
+            target, value = self.change_texts(change)
+            if holds_argument(tree):
+                parallel.append((target, wrap(value, TERNARY)))
+            else:
+                self.line(_assignment(target, value))
+        if parallel:  # one may be what another replaces
+            targets, values = zip(*parallel)
+            self.line(f"{', '.join(targets)} = {', '.join(values)}")
+        self.changes = []
+
+    def change_texts(self, change: Change) -> tuple[str, Text]:
+        assert self.outside is not None
+        path, step, tree = change
+        target = self.outside.target_text(path, step)
+        if isinstance(tree, Out):
+            return target, self.text(self.function.results[tree.index])
+
+        def leaf(index: int) -> str:
+            return wrap(self.text(self.function.results[index]), TERNARY)
+
+        return target, (self.outside.tree_text(tree, leaf), ATOM)
 
     # ---- blocks
 
@@ -196,6 +291,38 @@ class _Writer(AsWritten):
                     i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
             i = max(i, j)
+            if self.changes and block is self.function.body:
+                self.set_in_order(block[:i], block[i:])
+
+    def set_in_order(self, before: Block, after: Block) -> None:
+        """Writes what the program sets in objects where the value is complete, unless the place is
+        read later, or an error may end the call."""
+        if any(isinstance(s, Raise) for s in walk(after)):
+            return
+        known, later, read = _bound(before), _bound(after), _read(after)
+        for change in list(self.changes):
+            path, step, tree = change
+            found = [self.function.results[i] for i in leaves_in(tree)]
+            names = {x.name for x in found if isinstance(x, Var)}
+            if holds_argument(tree) or not names <= known or names & later or not names:
+                continue
+            assert self.outside is not None
+            places = self.outside.under(path, step)
+            if places & read:
+                continue
+            target, value = self.change_texts(change)
+            self.flush_reads(places)
+            last = self.items[-1] if self.items else None
+            own = isinstance(tree, Out) and not self.is_users(found[0])
+            if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
+                self.items.pop()
+                self.announce = [*last.above, *self.announce]
+                value = last.text.removeprefix(f"{value[0]} = "), ADD
+            self.line(_assignment(target, value))
+            self.changes.remove(change)
+            if own:
+                # What was a value of its own is read from its place.
+                self.paths[found[0].name] = target
 
     def rotation(self, stmts: list[Stmt]) -> int:
         """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
@@ -323,12 +450,29 @@ class _Writer(AsWritten):
         self.line(f"{stmt.targets[0].name} = {text}" if stmt.targets else text)
 
     def store(self, stmt: Store) -> None:
+        self.name_now(stmt.array.name)
         base: Text = (stmt.array.name, ATOM)
         value = self.text(stmt.value)
         args = [base, value, *(self.text(o) for o in stmt.operands)]
         rank = stmt.array.type.ndim if isinstance(stmt.array.type, Array) else 1
         kinds = [kind for kind, _ in stmt.path]
         self.flush([stmt])
+        variable = self.outside is not None and stmt.array.name in self.outside.variables
+        if variable and stmt.add and "index" in kinds and "array" not in _items(stmt.path):
+            # A part of a Variable is read-only.
+            target = store_text(base, ("", ATOM), stmt.path, args, False, rank)[: -len(" = ")]
+            self.line(f"{target} = {target} + {wrap(value, MUL)}")
+            return
+        if (
+            not stmt.path
+            and rank
+            and not stmt.add
+            and stmt.value.type.dtype == stmt.array.type.dtype
+        ):
+            line = _assignment(stmt.array.name, value)
+            if not line.startswith(f"{stmt.array.name} ="):
+                self.line(line)
+                return
         if "reshape" not in kinds:
             self.line(store_text(base, value, stmt.path, args, stmt.add, rank))
             return
@@ -455,6 +599,16 @@ def _prepared(block: Block, user: UserText | None) -> Block:
     return out
 
 
+def _short_sweeps(function: Function) -> set[Span]:
+    """The calls of `tape.gradient` whose sweeps go through few statements of the user's."""
+    through: dict[Span, set[Any]] = {}
+    for stmt in walk(function.body):
+        if stmt.origin is not None and stmt.origin.asked is not None:
+            place = stmt.origin.frame, stmt.origin.stmt
+            through.setdefault(stmt.origin.asked, set()).add(place)
+    return {call for call, places in through.items() if len(places) <= SHORT_SWEEP}
+
+
 def _is_check(stmt: Raise, user: UserText | None) -> bool:
     """NumPy notices wrong shapes and indices itself, but not a name that is unbound."""
     noticed = ("ValueError", "IndexError", "TypeError", "LinAlgError")
@@ -493,6 +647,38 @@ def _shift(text: Text, by: int) -> str:
     if text[1] == ADD and source.endswith(undo):
         return source[: -len(undo)]
     return f"{source} {'+' if by > 0 else '-'} 1"
+
+
+def _bound(block: Block) -> set[str]:
+    """The variables that are assigned or written in place."""
+    found = {v.name for s in walk(block) for v in targets_of(s)}
+    return found | {w for s in walk(block) if (w := written_by(s)) is not None}
+
+
+def _read(block: Block) -> set[str]:
+    return {x.name for s in walk(block) for x in operands_of(s) if isinstance(x, Var)}
+
+
+def _items(path: tuple[Any, ...]) -> set[str]:
+    """The kinds of the items of the indices in a path."""
+    return {item[0] for kind, *rest in path if kind == "index" for item in rest[0]}
+
+
+def _without_brackets(text: str, tree: OutTree) -> str:
+    """`a, b` for the tuple `(a, b)` behind `return`."""
+    several = isinstance(tree, Tree) and tree.kind == "tuple" and len(tree.children) > 1
+    return text[1:-1] if several else text
+
+
+def _assignment(target: str, value: Text) -> str:
+    """`x.n += 1` for `x.n = x.n + 1`."""
+    text, precedence = value
+    for sign in ("+", "-"):
+        rest = text.removeprefix(f"{target} {sign} ")
+        whole = not any(op in _outer(rest) for op in _LOOSER)
+        if precedence == ADD and rest != text and whole:
+            return f"{target} {sign}= {rest}"
+    return f"{target} = {text}"
 
 
 def _fstring(parts: tuple[Any, ...], writer: _Writer) -> str:

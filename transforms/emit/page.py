@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from ..frontend.kernel_interface import Whence
-from ..ir.nodes import Origin
-from ..ir.quote import python_comment
+from ..ir.nodes import Origin, Site
+from ..ir.quote import file_name, python_comment
 from ..ir.record import field, record
 from ..syntax import core
 from .format_ops import WIDTH
@@ -72,11 +72,19 @@ class Page:
     def __init__(self, user: UserText | None) -> None:
         self.user = user
         self.items: list[Item] = []  # of the block that is being written
+        self.top = self.items  # those of the function
         self.indent = 4
         self.sweep = 0
         self.told: Any = None  # the statement whose line was announced last
+        self.user_texts: dict[Any, UserText] = {}  # of inlined functions
+        # The statements of the user's whose lines stand above the last statement, and the next.
+        self.told_line: Any = None
+        self.next_line: Any = None
         self.around: list[Any] = []  # the loops around the present line
         self.announce: list[str] = []  # comments, and "" for blank lines
+        self.sweep_heading = ""  # the comment above the sweep of a tape
+        self.asked: Any = None  # the call of `tape.gradient` whose sweep is being written
+        self.short_sweeps: set[Any] = set()  # calls whose sweeps have no comments inside
         self.origin: Origin | None = None  # of the statement that is being written
 
     def line(self, text: str) -> None:
@@ -102,12 +110,15 @@ class Page:
             if text or (found[-1] if found else self.items):
                 found.append(text)
         self.announce = []
+        self.told_line = self.next_line
         return found
 
     def key(self, origin: Origin | None) -> Any:
         """What is announced once: a statement of the user's, an inlined call."""
         if origin is None:
             return None
+        if origin.site is not None:
+            return origin.site.stmt, origin.site.owner, origin.site.call, origin.sweep
         return (None if origin.frame else origin.stmt, origin.frame, origin.sweep)
 
     def mention(self, origin: Origin | None) -> None:
@@ -120,11 +131,16 @@ class Page:
             return
         if origin.tangent:
             return  # it stands right below what it is the tangent of
-        if origin.sweep == 0 and self.sweep and self.indent == 4:
+        if origin.asked != self.asked:
+            self.begin_sweep(origin)
+        if origin.asked is not None:
+            if origin.asked in self.short_sweeps:
+                return
+        elif origin.sweep == 0 and self.sweep and self.indent == 4:
             self.sweep = 0  # the program goes on after a derivative inside it
             self.announce = [""]
             self.told = None
-        if origin.sweep > self.sweep and self.indent == 4:
+        elif origin.sweep > self.sweep and self.indent == 4:
             self.sweep = origin.sweep
             number = "" if origin.sweep == 1 else f" {origin.sweep}"
             self.announce = ["", f"# ---- adjoint sweep{number} ----"]
@@ -132,8 +148,12 @@ class Page:
         if key == self.told:
             return
         self.told = key
-        keep = [a for a in self.announce if is_marker(a)]
-        if origin.frame:
+        self.next_line = None
+        keep = [a for a in self.announce if is_marker(a) or a == self.sweep_heading]
+        if origin.site is not None:
+            told = [comment(text, self.indent) for text in self.site_comments(origin, origin.site)]
+            self.announce = [*keep, *told]
+        elif origin.frame:
             self.announce = [*keep, comment(f"# {' > '.join(origin.frame)}", self.indent)]
         elif self.user is not None:
             node = self.user.node(origin.stmt)
@@ -142,6 +162,51 @@ class Page:
             elif node is not None and not isinstance(node, core.If):
                 label = f"# L{origin.stmt.line}: {self.user.header(node)}"
                 self.announce = [*keep, comment(label, self.indent)]
+
+    def site_comments(self, origin: Origin, site: Site) -> list[str]:
+        """The line of the user's that an inlined statement belongs to, unless it was told last, and
+        the object of the library that runs there: in the program the line that calls, and the
+        comments of the function that is called; in a sweep the innermost line."""
+        forward = origin.sweep == 0 and self.user is not None
+        found = [f"# {site.owner}"] if site.owner else []
+        stmt = site.call if forward else site.stmt
+        if forward and not found:
+            found = [text for text in self.text_of(site.source).above(site.stmt) if text]
+        if stmt != self.told_line:
+            node = self.user.node(stmt) if forward and self.user is not None else None
+            if node is not None and self.user is not None:
+                found[:0] = [*self.user.above(stmt), f"# L{stmt.line}: {self.user.header(node)}"]
+            else:
+                found.insert(0, f"# {self.place_text(site)}: {_line(site)}")
+        self.next_line = stmt
+        return found
+
+    def place_text(self, site: Site) -> str:
+        where = f"L{site.stmt.line}"
+        if self.user is None or site.stmt.file != self.user.source.file:
+            where = f"{file_name(site.stmt.file)}:{site.stmt.line}"
+        return f"{site.function}, {where}" if site.function else where
+
+    def text_of(self, source: Any) -> UserText:
+        """The text of a function that was inlined."""
+        key = source.file, source.node.line
+        if key not in self.user_texts:
+            self.user_texts[key] = UserText(source)
+        return self.user_texts[key]
+
+    def begin_sweep(self, origin: Origin) -> None:
+        """Announces the sweep that a tape is asked for, or goes on with the program after it."""
+        self.asked, self.told = origin.asked, None
+        self.announce = []
+        node = None if self.user is None or origin.asked is None else self.user.node(origin.asked)
+        if node is not None and self.user is not None and origin.asked is not None:
+            label = f"# L{origin.asked.line}: {self.user.header(node)}"
+            self.sweep_heading = comment(label, self.indent)
+            self.announce = [*self.user.above(origin.asked), self.sweep_heading]
+
+
+def _line(site: Site) -> str:
+    return site.source.without_comments(site.stmt)
 
 
 def is_marker(text: str) -> bool:

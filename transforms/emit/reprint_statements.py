@@ -7,6 +7,7 @@ from typing import Any
 import libcst as cst
 
 from ..bufferize.coalesce import primal_results
+from ..frontend.pytree import Out
 from ..ir.nodes import (
     Assign,
     Block,
@@ -27,6 +28,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .definite_assignment import leaves_unbound
 from .format_ops import WIDTH
 from .inline_temporaries import Reads, Temporaries, place_of
+from .outside_values import Outside
 from .user_nodes import Header, header_text
 from .user_text import Names, Unit, UserText, names_in, says_the_same
 
@@ -48,8 +50,10 @@ class AsWritten(Temporaries):
     """Tries the user's text for runs of statements that came from one of the user's, and for
     the first lines of loops and branches."""
 
-    def __init__(self, function: Function, user: UserText | None) -> None:
-        super().__init__(function, user)
+    def __init__(
+        self, function: Function, user: UserText | None, outside: Outside | None = None
+    ) -> None:
+        super().__init__(function, user, outside)
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.primal = function.results[: primal_results(function)]
         self.returned = False
@@ -185,6 +189,8 @@ class AsWritten(Temporaries):
         assert self.user is not None
         (*_, last) = run
         if node.value is None or len(self.primal) != 1 or block is not self.function.body:
+            return False
+        if self.outside is not None and not isinstance(self.outside.interface.out, Out):
             return False
         out = self.primal[0]
         if not isinstance(last, Assign) or not isinstance(out, Var):

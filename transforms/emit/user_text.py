@@ -19,7 +19,7 @@ from ..ir.lazy import lazy_property
 from ..ir.nodes import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from ..ir.record import field, record
 from ..syntax import core
-from ..syntax.names import imported_as, with_context
+from ..syntax.names import bound_names, imported_as, with_context
 from ..syntax.traverse import walk as walk_syntax
 from .user_nodes import Header, UserNodes
 
@@ -30,12 +30,12 @@ MODULES = ("np", "math")
 _CONTAINERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill")
 _REFUSED = (
     core.Define, core.Lambda, core.Return, core.Global, core.Nonlocal, core.Refused, core.Import,
-    core.ImportFrom, core.With, core.Delete,
+    core.ImportFrom, core.With, core.Try, core.Delete,
 )  # fmt: skip
 _STMTS = (
     core.Assign, core.Augment, core.Delete, core.Eval, core.If, core.For, core.While, core.Return,
-    core.Raise, core.Assert, core.Define, core.Import, core.ImportFrom, core.With, core.Pass,
-    core.Break, core.Continue, core.Global, core.Nonlocal, core.Refused,
+    core.Raise, core.Assert, core.Define, core.Import, core.ImportFrom, core.With, core.Try,
+    core.Pass, core.Break, core.Continue, core.Global, core.Nonlocal, core.Refused,
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def names_in(nodes: Iterable[core.Node]) -> Names:
             # The `else` clause has become statements after the loop, which print themselves.
             found.refused = True
         elif isinstance(node, core.Clause):
-            bound |= {n.id for n in walk_syntax(node.target) if isinstance(n, core.Name)}
+            bound |= {*bound_names(node.target)}
         elif isinstance(node, core.Name):
             (found.stores if stored else found.loads).add(node.id)
         elif isinstance(node, (core.Item, core.Attr)):

@@ -35,7 +35,7 @@ _CONSTANTS = {"True": True, "False": False, "None": None}
 
 _GENERATOR = "generators are not supported", "append to a list and return it"
 _SETS = "sets are not supported", "use a tuple or a list"
-_TRY = "`try` is not supported", "test the condition with `if`"
+_TRY_STAR = "`except*` is not supported", "test the condition with `if`"
 _FUNCTION_REFUSALS = {
     "Yield": _GENERATOR,
     "Await": ("`await` is not supported", "compute outside, pass the value in"),
@@ -199,7 +199,7 @@ class Translator:
         test = self.expr(node.test)
         return c.While(self.at(node), test, self.block(node.body), self.orelse(node))
 
-    def orelse(self, node: cst.For | cst.While) -> c.Block:
+    def orelse(self, node: cst.For | cst.While | cst.Try) -> c.Block:
         return () if node.orelse is None else self.block(node.orelse.body)
 
     def stmt_With(self, node: cst.With) -> c.Stmt:
@@ -213,10 +213,17 @@ class Translator:
         return c.WithItem(self.at(node), self.expr(node.item), target)
 
     def stmt_Try(self, node: cst.Try) -> c.Stmt:
-        return self.refuse_parts(node, _TRY)
+        handlers = tuple(map(self.handler, node.handlers))
+        final = () if node.finalbody is None else self.block(node.finalbody.body)
+        return c.Try(self.at(node), self.block(node.body), handlers, self.orelse(node), final)
+
+    def handler(self, node: cst.ExceptHandler) -> c.Handler:
+        types = self.optional(node.type)
+        name = None if node.name is None else self.captured(node.name.name)  # type: ignore[arg-type]
+        return c.Handler(self.at(node), types, name, self.block(node.body))
 
     def stmt_TryStar(self, node: cst.TryStar) -> c.Stmt:
-        return self.refuse_parts(node, ("`trystar` is not supported", _TRY[1]))
+        return self.refuse_parts(node, _TRY_STAR)
 
     def stmt_Match(self, node: cst.Match) -> c.Stmt:
         cases = tuple(map(self.case, node.cases))

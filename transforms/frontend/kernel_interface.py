@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ..ir.lazy import lazy_property
 from ..ir.nodes import Type
-from ..ir.record import record
+from ..ir.record import field, record
 from ..ir.symbolic_dims import Dim, Guard
-from .pytree import OutTree, Path, Spec, same_function
+from .pytree import OutTree, Path, Spec, Step, same_function
 
 
 @record(frozen=True)
@@ -83,8 +83,33 @@ class Build:
     sizes: tuple[Dim, ...]
 
 
-# The readable source of a program, and by line the place that it comes from.
-Written = tuple[str, dict[int, Whence]]
+@record(frozen=True)
+class Interface:
+    """What a program takes and gives in terms of the user's objects.  `args` are the names of the
+    user's parameters, `wrt` those that gradients are taken with respect to, one of `grads` each."""
+
+    args: tuple[str, ...]
+    params: list[Param]
+    out: OutTree
+    wrt: tuple[str, ...] = ()
+    grads: list[OutTree] = field(default_factory=list)
+    changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
+
+    def built(self) -> list[OutTree]:
+        """The results that are no gradients."""
+        return [self.out, *(tree for _, _, tree in self.changes)]
+
+    def trees(self) -> list[OutTree]:
+        return [*self.built(), *self.grads]
+
+
+class Written(NamedTuple):
+    """The readable source of a program, by line the place that it comes from, and the parameters
+    of its text with the paths to what they stand for, without a seed."""
+
+    text: str
+    places: dict[int, Whence]
+    takes: list[tuple[str, Path]]
 
 
 class Readable:
@@ -99,9 +124,14 @@ class Readable:
     @property
     def source(self) -> str:
         """The program as NumPy-level Python."""
-        return self._written[0]
+        return self._written.text
 
     @property
     def places(self) -> dict[int, Whence]:
         """By line of `source`: the line of the user's that it comes from."""
-        return self._written[1]
+        return self._written.places
+
+    @property
+    def takes(self) -> list[tuple[str, Path]]:
+        """The parameters of `source`, with the paths to what they stand for."""
+        return self._written.takes

@@ -58,6 +58,7 @@ class ArraySpec:
     layout: str
     writeable: bool = True
     tensor: bool = False  # an immutable value, as in the `tf` namespace
+    device: bool = False  # in the memory of a device, contiguous
 
 
 @record(frozen=True)
@@ -147,6 +148,8 @@ def describe(value: Any, static: bool = False) -> Spec:
         return ScalarSpec("complex128", True)
     if isinstance(value, np.random.Generator):
         return RngSpec()
+    if hasattr(type(value), "_s2s_device"):
+        return ArraySpec(value.dtype.name, value.ndim, "C", device=True)
     refuse_foreign(value)
     children = _children(value)
     if children is None:

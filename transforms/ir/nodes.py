@@ -172,6 +172,20 @@ class Span:
 
 
 @record(frozen=True)
+class Site:
+    """The innermost statement of the user's that an inlined statement belongs to, and the outermost
+    one, `call`.  `source` is the text that `stmt` stands in, `function` the name of its function,
+    "" for the one that is compiled, and `owner` the object of the library whose method runs, as
+    `net.first: Dense`."""
+
+    source: Any
+    stmt: Span
+    call: Span
+    function: str = ""
+    owner: str = ""
+
+
+@record(frozen=True)
 class Origin:
     """The source location of a statement.
 
@@ -189,6 +203,8 @@ class Origin:
     tangent: bool = False
     batched: bool = False
     calls: tuple[Span, ...] = field(default=(), compare=False)
+    asked: Span | None = field(default=None, compare=False)
+    site: Site | None = field(default=None, compare=False)
 
     @property
     def as_written(self) -> bool:
@@ -260,13 +276,15 @@ class Assign:
 class Call:
     """Binds `targets` to the results of another function of the module, which writes to none
     of its parameters.  `keep` marks a call with side effects (an error or a print): dead code
-    elimination keeps it even if no target is read."""
+    elimination keeps it even if no target is read.  `depends` has, by result, the positions of
+    the arguments on which its derivatives may depend; None if any may on all."""
 
     targets: list[Var]
     function: str
     args: tuple[Operand, ...]
     keep: bool = False
     origin: Origin | None = None
+    depends: tuple[frozenset[int], ...] | None = None
 
 
 @record

@@ -349,6 +349,11 @@ class Facts:
         guards, equals, bounds = snapshot
         self.guards, self.equals, self.bounds = list(guards), dict(equals), dict(bounds)
 
+    def copy(self) -> Facts:
+        """The same facts, to which others can be added."""
+        ints, sizes = dict(self.ints), None if self.sizes is None else dict(self.sizes)
+        return Facts(sizes, [*self.guards], dict(self.equals), ints, dict(self.bounds))
+
     def canonical(self, dim: Dim) -> Dim:
         return dim.substitute(self.equals)
 
@@ -477,6 +482,19 @@ class Facts:
         else:
             self.guards.append(Guard("differ", dim))
         return size == 1
+
+    def rely(self, guard: Guard) -> None:
+        """Record a guard that holds for the actual sizes, unless it is provable."""
+        left, right = self.canonical(guard.left), self.canonical(guard.right)
+        if left == right and guard.kind in ("equal", "least"):
+            return
+        if left.is_const and right.is_const:
+            return
+        guard = Guard(guard.kind, left, right)
+        if guard.kind in ("equal", "one"):
+            self._add_guard(guard)
+        elif guard not in self.guards:
+            self.guards.append(guard)
 
     def guard_value(self, dim: Dim, value: int) -> None:
         """Record a guard on whether a size equals `value`, where the actual size is available."""

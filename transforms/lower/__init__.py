@@ -9,6 +9,7 @@ of operations in `loop_ir` without the compiler.  The folders, from the lowest l
 - `analysis`: dependence, aliasing, liveness, ranges, cost models.
 - `checks`, `loops`, `memory`, `scalars`: transformations; none of them imports another.
 - `sparsity`: transformations that skip work on zeros.
+- `target`: the CUDA target, which turns loop IR into kernels and a host function.
 
 May import `ir`, `runtime`, `frontend`, `rules` and `simplify` of the compiler, but not `autodiff`,
 `batch` or `checkpoint`, which are siblings.  Numba and LLVM are never imported.

@@ -8,11 +8,13 @@ passes in order.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..ir import nodes
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
+from .analysis.alias import MayAlias
 from .analysis.bounds import symbolic_max, symbolic_min
 from .analysis.dependence import reversible_loops
 from .analysis.in_bounds import AccumulationFacts
@@ -85,6 +87,10 @@ from .scalars.if_conversion import if_convert
 from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
+from .target.emit import RESERVED, emit
+from .target.induction import substitute_inductions
+from .target.program import CudaProgram
+from .target.supported import check_supported
 
 # Bytes of stack reserved for library routines, such as LAPACK, that the innermost call uses.
 STACK_RESERVE = 128 << 10
@@ -97,7 +103,7 @@ class LoweredModule:
     `text` is the source of a Python module, `entry` the kernel's name in it.  `failures[site]` is
     (exception, parts): the constant parts of the message, None in place of a run-time value.
     `out_params` are the positions of the results that have an out-buffer, in the order of the extra
-    parameters.  `routines` is the loop IR.
+    parameters.  `routines` is the loop IR.  `cuda` describes the text of the CUDA target.
     """
 
     text: str
@@ -105,6 +111,7 @@ class LoweredModule:
     failures: list[tuple[str, tuple[str | None, ...]]]
     out_params: list[int]
     routines: list[L.Routine] = field(default_factory=list, repr=False)
+    cuda: CudaProgram | None = None
 
 
 def lower(
@@ -137,6 +144,22 @@ def lower(
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
 
 
+def lower_to_cuda(
+    module: nodes.Module, facts: Facts | None = None, *, boundscheck: bool = True
+) -> LoweredModule:
+    """Lower a module to the text of CUDA kernels and a host function."""
+    facts = facts or module.main.notes.get("facts") or Facts()
+    failures = Failures()
+    ctx, routine, outs = _translated(
+        module.main, facts, failures, boundscheck, lambda ctx, stmts: check_supported(ctx, stmts)
+    )
+    may_alias = _alias_query(ctx)
+    routine.body = run_cuda_passes(ctx, [p.name for p in routine.params], outs, may_alias)
+    text, program = emit(routine, may_alias, ctx.comment_spans, ctx.emitter.taken)
+    out_params = sorted(module.main.notes.get("out_like", {}))
+    return LoweredModule(text, module.entry, failures.sites, out_params, [routine], program)
+
+
 def lower_function(
     function: nodes.Function,
     facts: Facts | None = None,
@@ -147,9 +170,27 @@ def lower_function(
 ) -> L.Routine:
     """Lower one function to loop IR."""
     facts = facts or Facts()
+    ctx, routine, outs = _translated(function, facts, failures or Failures(), boundscheck)
+    names = [p.name for p in routine.params]
+    routine.body = run_loop_passes(ctx, names, outs, parallel, facts, verdicts)
+    return routine
+
+
+def _translated(
+    function: nodes.Function,
+    facts: Facts,
+    failures: Failures,
+    boundscheck: bool,
+    check: Callable[[Context, list[L.Stmt]], None] | None = None,
+) -> tuple[Context, L.Routine, dict[int, str]]:
+    """One function as loop IR before the loop passes, and its out-buffers by result.
+
+    `check` is called with the statements that each statement of the function is lowered to.
+    """
     specialise_small_axes(function, facts)
     function = accumulate_to_value(function, facts)
-    ctx = Context(function, facts, failures or Failures(), boundscheck)
+    ctx = Context(function, facts, failures, boundscheck, RESERVED if check else frozenset())
+    ctx.check_lowered = check
     params = [_param(ctx.python_name(p), p.type) for p in function.params]
     outs = _out_buffers(ctx)
     params += [_param(name, function.results[position].type) for position, name in outs.items()]
@@ -172,9 +213,7 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             ctx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     ctx.emitter.add(L.Return(tuple(results)))
-    names = [p.name for p in params]
-    body = run_loop_passes(ctx, names, outs, parallel, facts, verdicts)
-    return L.Routine(function.name, params, body)
+    return ctx, L.Routine(function.name, params, ctx.emitter.out), outs
 
 
 def _param(name: str, type_: nodes.Type) -> L.Param:
@@ -198,18 +237,7 @@ def run_loop_passes(
     Among others, the passes choose memory layouts that match the loop order, fuse loops, and
     contract arrays that live in a single iteration to scalars.  Parallelisation follows them.
     """
-    python_names: dict[str, list[str]] = {}
-    for (name, _), python in ctx.names.items():
-        python_names.setdefault(name, []).append(python)
-    groups: dict[str, frozenset[str]] = {}
-    for group in ctx.usage.aliases.values():
-        names = frozenset(p for name in group for p in python_names.get(name, ()))
-        groups.update(dict.fromkeys(names, names))
-
-    def may_alias(a: str, b: str) -> bool:
-        a, b = ctx.emitter.root(a), ctx.emitter.root(b)
-        return a == b or b in groups.get(a, ())
-
+    may_alias = _alias_query(ctx)
     escaping = {ctx.python_name(p) for p, _ in ctx.function.effects}
     arrays, matrices = _arrays(ctx, outs, escaping), _whole_matrices(ctx)
     sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
@@ -276,6 +304,63 @@ def run_loop_passes(
     version_checked_loops(body, params)
     exact_quotients(body)
     return body
+
+
+def run_cuda_passes(
+    ctx: Context, params: list[str], outs: dict[int, str], may_alias: MayAlias
+) -> list[L.Stmt]:
+    """The function's body after the loop passes of the CUDA target.
+
+    Passes that serve vector units and caches are left out: those that choose layouts, split,
+    unroll or reverse loops, carry values in registers, or skip work on zeros.  Allocations stay
+    where they are, since a buffer that each iteration allocates is private to it.  An error leaves
+    the contents of arguments unspecified, so that no buffer is escaping.
+    """
+    arrays, matrices = _arrays(ctx, outs, set()), _whole_matrices(ctx)
+    sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
+    privatize_index(ctx.emitter.out, ctx.emitter.new_name)
+    scalar_cse(ctx.emitter.out, params, sizes)
+    integers = fixed_integers(ctx.emitter.out, params)
+    body = eliminate_redundant_checks(ctx.emitter.out, may_alias, integers)
+    eliminate_in_range_checks(body, params)
+    body = hoist_checks(body, set(), may_alias)
+    eliminate_dead_stores(body)
+    forward_scaled_copies(body)
+    scatter_to_gather(body, may_alias)
+    store_first_accumulate(body)
+    fuse_zero_accumulate(body, set(), may_alias, ctx.emitter.new_name)
+    fuse_gemm_accumulate(body, matrices, may_alias)
+    interchange_loops(body, may_alias)
+    body = distribute_calls(body, set(), may_alias, ctx.emitter.new_name)
+    reversible = reversible_loops(body, may_alias, set())
+    integers = fixed_integers(body, params)
+    body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes).run(body)
+    replace_by_scalars(body, params)
+    contract_arrays(body, params)
+    canonicalize_accumulate(body, arrays.dtypes)
+    count_from_stop(body, ctx.overflowing_starts, ctx.emitter.new_name)
+    forward_copies(body, may_alias, ctx.emitter.new_name)
+    hoist_reserve(body)
+    hoist_fills(body)
+    substitute_inductions(body)
+    return body
+
+
+def _alias_query(ctx: Context) -> MayAlias:
+    """Which buffers of a function may share memory."""
+    python_names: dict[str, list[str]] = {}
+    for (name, _), python in ctx.names.items():
+        python_names.setdefault(name, []).append(python)
+    groups: dict[str, frozenset[str]] = {}
+    for group in ctx.usage.aliases.values():
+        names = frozenset(p for name in group for p in python_names.get(name, ()))
+        groups.update(dict.fromkeys(names, names))
+
+    def may_alias(a: str, b: str) -> bool:
+        a, b = ctx.emitter.root(a), ctx.emitter.root(b)
+        return a == b or b in groups.get(a, ())
+
+    return may_alias
 
 
 def _symbols(ctx: Context, outs: dict[int, str]) -> dict[str, str]:
@@ -365,7 +450,10 @@ def _block(ctx: Context, block: nodes.Block) -> None:
         ctx.origin = stmt.origin
         ctx.at = (block, position)
         ctx.emit_source_comment(stmt.origin)
+        first = len(ctx.emitter.out)
         _stmt(ctx, block, position, stmt)
+        if ctx.check_lowered is not None:
+            ctx.check_lowered(ctx, ctx.emitter.out[first:])
         _changed(ctx, stmt)
 
 

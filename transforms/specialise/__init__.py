@@ -13,7 +13,7 @@ Each of these files is a part: one class, whose fields are the parts below it an
 May import `frontend/`, `syntax/`, `rules/`, `autodiff/`, `batch/`, `ir/`.
 """
 
+from .driver import Specialised, specialise
 from .shared import NeedStaticArgument
-from .specialiser import Specialised, specialise
 
 __all__ = ["NeedStaticArgument", "Specialised", "specialise"]

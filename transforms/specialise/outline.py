@@ -4,6 +4,11 @@ A function whose recursion ends at run time is specialised once per *signature*:
 of its arguments, with the types of their numbers and arrays and the identity of everything
 static.  Nothing is known of sizes there, so nothing is guarded.
 
+With `Shared.keep` calls of other functions stay calls, too (`kept_calls.py`).  Such a function
+knows the sizes of its first call.  What it reads off them are its *needs*, guards in terms of its
+parameters.  They are guards of every caller; a call for which they do not hold gets another
+variant.
+
 What such a function returns is found by iteration.  At first a call of a function that is
 still being specialised counts as a path that does not come out, so that its base case tells
 what it returns; then it is specialised again under that assumption, until nothing changes.
@@ -15,17 +20,23 @@ way and passes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
-from ..frontend.kernel_interface import Param
-from ..frontend.pytree import Path
-from ..ir.builder import OPEN, NameSupply, resolve_dims
+from ..ir.builder import NameSupply, resolve_dims
+from ..ir.call_sizes import (
+    in_terms,
+    needs_hold,
+    positions,
+    rely_on_needs,
+    resized,
+    sizes_at,
+)
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
-    Array,
     Call,
     Draw,
     Function,
@@ -33,38 +44,28 @@ from ..ir.nodes import (
     Operand,
     Print,
     Raise,
-    Record,
     Scalar,
-    Type,
     Var,
     calls_in,
     substitute,
     walk,
 )
 from ..ir.record import record
-from ..ir.symbolic_dims import Dim
-from .arrays import Arrays
-from .joins import Joins
+from ..syntax import core
+from .heap.arrays import Arrays
+from .outside.effects import Effects
+from .outside.objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
-from .shared import (
-    Callee,
-    Captured,
-    NeedOutline,
-    NeedStaticArgument,
-    Outcome,
-    Outlined,
-    _packed,
-    last_return,
-)
-from .values import Cell, Ended, Num, Rec, Ref, Value
+from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
+from .values import Cell, Ended, Num, Ref, Value
 
-# A recursion of known depth is unrolled up to here.
-UNROLLED = 30
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
 ROUNDS = 12
+# So many variants of a function may differ in constants that they are called with.
+BAKED_VARIANTS = 4
 
 
 @record(eq=False)
@@ -73,34 +74,46 @@ class Outlines(Part):
 
     places: Places
     arrays: Arrays
-    joins: Joins
+    objects: Objects
+    effects: Effects
 
     # ---- calls
 
-    def stays_call(self, identity: Any) -> bool:
-        """Whether calls of a function stay calls.  A recursion is unrolled as long as nothing
-        between two activations depends on the run."""
-        if identity in self.shared.recursive:
-            return True
-        active = [f for f in self.places.stack if f.identity == identity]
-        if len(active) > UNROLLED or (
-            active and self.joins.runtime_depth > active[-1].runtime_depth
-        ):
-            raise NeedOutline(identity)
-        return False
+    def pattern_of(
+        self, callee: Callee, env: dict[str, Value], node: core.Node
+    ) -> tuple[Pattern, list[Any]]:
+        """The structure of the arguments of a call, and the numbers and arrays in them."""
+        packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
+        return packer.pack(tuple(env.values())), packer.leaves
 
-    def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
+    def _bakes_constants(self, callee: Callee) -> bool:
+        """Whether integers that are known while compiling are part of the signature.  They decide
+        structure and sizes; but the index of a loop that is unrolled is another in each call."""
+        if callee.identity in self.shared.recursive:
+            return False
+        made = (outlined for key, outlined in self.shared.made if key[0] == callee.key)
+        return sum(1 for _ in made) < BAKED_VARIANTS
+
+    def call_outlined(self, callee: Callee, env: dict[str, Value], node: core.Node) -> Value:
+        return self.call_with_outline(callee, env, node)[0]
+
+    def call_with_outline(
+        self, callee: Callee, env: dict[str, Value], node: core.Node
+    ) -> tuple[Value, Outlined]:
+        """The result of a call that stays one, and the specialised function."""
         arguments = tuple(env.values())
         rounds = IterationLimit("specialise: arguments of a call")
+        bake = self._bakes_constants(callee)
         while True:
             rounds.count()
-            packer = self._arguments(callee, frozenset(), node)
+            packer = self._arguments(callee, frozenset(), node, bake)
             general = (callee.key, packer.pack(arguments))
             static = frozenset(self.shared.static.get(general, ()))
-            packer = self._arguments(callee, static, node)
+            packer = self._arguments(callee, static, node, bake)
             pattern = packer.pack(arguments)
+            given = {leaf.index: packer.leaves[leaf.index] for leaf in leaves_of(pattern)}
             try:
-                outlined = self._outlined(callee, pattern, tuple(env), node)
+                outlined = self._outlined(callee, pattern, tuple(env), node, given)
                 break
             except NeedStaticArgument as need:
                 kind, index = need.path[0]
@@ -108,21 +121,39 @@ class Outlines(Part):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
-        self.evaluator.effects.refuse_changed(outlined.looked_up, callee.name, node)
-        self.evaluator.objects.looked_up |= outlined.looked_up
+        self.effects.refuse_changed(outlined.looked_up, callee.name, node)
+        self.objects.note_looked_up(outlined.looked_up)
         outcome = outlined.outcome
-        values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
-        values += [v for reached in outcome.reached for v in reached.reach(self.evaluator)]
+        values = self._arguments_of(outlined, given)
         operands = tuple(self.arrays.sym(v).operand for v in values)
+        rely_on_needs(outcome.needs, operands, self.b.facts)
         if outcome.result is None:
             outlined.requested = True
             if outlined not in self.shared.running:  # it always fails
                 self.b.block.append(Call([], outlined.name, operands, origin=self.b.origin))
             raise Ended
-        return self._results(outlined, values, operands)
+        return self._results(outlined, values, operands), outlined
 
-    def _arguments(self, callee: Callee, static: frozenset[int], node: Any) -> Packer:
+    def _arguments_of(self, outlined: Outlined, given: dict[int, Any]) -> list[Value]:
+        """The values that a call passes: the leaves of its arguments, and what is reached."""
+        values = [given[leaf.index] for leaf in leaves_of(outlined.args)]
+        reached = outlined.outcome.reached
+        return values + [v for r in reached for v in r.reach(self.evaluator)]
+
+    def _fits(self, outlined: Outlined, given: dict[int, Any]) -> bool:
+        """Whether a variant can be called with such arguments."""
+        if not outlined.outcome.needs:
+            return True
+        values = self._arguments_of(outlined, given)
+        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in values]
+        return needs_hold(outlined.outcome.needs, operands, self.b.facts)
+
+    def _arguments(
+        self, callee: Callee, static: frozenset[int], node: core.Node, bake: bool
+    ) -> Packer:
         def known(index: int, number: Num) -> bool:
+            if bake and number.known is not None and isinstance(number.known[0], int):
+                return True
             if index not in static:
                 return False
             if number.known is None:
@@ -133,7 +164,8 @@ class Outlines(Part):
             text = f"{why} cannot be passed to {callee.name}, whose recursion ends at run time"
             return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
-        return Packer(self.evaluator, known, refuse)
+        strict = callee.identity not in self.shared.recursive
+        return Packer(self.evaluator, known, refuse, strict=strict)
 
     def _results(
         self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
@@ -141,13 +173,16 @@ class Outlines(Part):
         """Emits the call and gives its results their structure."""
         outcome = outlined.outcome
         assert outcome.result is not None
-        sizes = _sizes(operands)
+        sizes = sizes_at(operands)
         targets: dict[int, Var] = {}
         for leaf in leaves_of(outcome.result):
             name = self.b.names.fresh(self.b.hint)
-            type_ = _resized(leaf.type, lambda dim: _in_terms(dim, sizes))
+            type_ = resized(leaf.type, lambda dim: in_terms(dim, sizes), ints=True)
             targets[leaf.index] = Var(name, resolve_dims(type_, name))
-        call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
+        call = Call(
+            list(targets.values()), outlined.name, operands, origin=self.b.origin,
+            depends=outlined.depends,
+        )  # fmt: skip
         self.b.block.append(call)
         made: dict[int, Value] = {}
 
@@ -171,11 +206,16 @@ class Outlines(Part):
     # ---- specialising the callee
 
     def _outlined(
-        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any
+        self,
+        callee: Callee,
+        pattern: Pattern,
+        names: tuple[str, ...],
+        node: core.Node,
+        given: dict[int, Any],
     ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
-        found = shared.find(key)
+        found = shared.find(key, lambda outlined: self._fits(outlined, given))
         if found is not None:
             return found
         if len(shared.running) >= NESTED:
@@ -194,10 +234,15 @@ class Outlines(Part):
                 # What was made in the round before assumed too little of this function.
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
-                outlined.function, outcome = self._round(callee, outlined, names)
-                if outcome == outlined.outcome:
-                    break
+                outlined.function, outcome = self._round(callee, outlined, names, given)
+                settled = outcome == outlined.outcome
                 outlined.outcome = outcome
+                if callee.identity not in shared.recursive:
+                    outlined.depends = dependences(outlined.function)
+                    outlined.function.notes["stays_call"] = True
+                    settled = True
+                if settled:
+                    break
             else:
                 self.places.refuse(
                     node,
@@ -220,15 +265,26 @@ class Outlines(Part):
         return outlined
 
     def _round(
-        self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
+        self,
+        callee: Callee,
+        outlined: Outlined,
+        names: tuple[str, ...],
+        given: dict[int, Any],
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
-        inner = self.evaluator.nested(callee)
+        assert self.session.nested is not None
+        inner = self.session.nested(callee)
         variables: list[Var] = []
+        # A recursive call would ask for a variant of its own, and that for another.
+        asks = callee.identity not in self.shared.recursive and self.b.facts.sizes is not None
+        facts = inner.session.b.facts
+        facts.sizes = {} if asks else None
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.outline.receive(leaf, name, (("leaf", leaf.index),))
+            var, value = inner.frames.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
+            if asks:
+                self.arrays.pass_sizes(given[leaf.index], var, facts)
             return value
 
         values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
@@ -236,11 +292,12 @@ class Outlines(Part):
         node = callee.source.node
         result: Pattern | None = None
         packer = Packer(
-            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True
-        )
+            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True,
+            strict=callee.identity not in self.shared.recursive,
+        )  # fmt: skip
         operands: list[Operand] = []
         try:
-            value = inner.loops.usable(inner._body(inner.places.frame), node)
+            value = inner.arrays.usable(inner.frames.run_body(inner.places.frame), node)
             with inner.session.b.at(inner.places.origin(last_return(node))):
                 result = packer.pack(value)
                 leaves = [packer.leaves[leaf.index] for leaf in leaves_of(result)]
@@ -257,44 +314,31 @@ class Outlines(Part):
         variables += [v for r in reached for v in inner.objects.reached[r]]
         shared: frozenset[tuple[int, int]] = frozenset()
         if result is not None:
-            positions = {v.name: i for i, v in enumerate(variables)}
-            terms = _positions(variables)
+            terms = positions(variables)
             types = {
-                leaf.index: _resized(
-                    operand.type, lambda dim: _in_terms(inner.session.b.facts.canonical(dim), terms)
+                leaf.index: resized(
+                    operand.type, lambda dim: in_terms(facts.canonical(dim), terms), ints=asks
                 )
                 for leaf, operand in zip(leaves_of(result), operands)
             }
             result = retyped(result, lambda index: types[index])
-            shared = inner.outline.sharing(leaves_of(result), packer, positions)
+            places = {v.name: i for i, v in enumerate(variables)}
+            shared = inner.outline.sharing(leaves_of(result), packer, places)
         outlined.looked_up = inner.objects.looked_up
-        notes = {"callee": True, "facts": inner.session.b.facts}
+        terms = positions(variables)
+        needs = [
+            replace(g, left=g.left.substitute(terms), right=g.right.substitute(terms))
+            for g in facts.guards
+        ]
+        # No later pass may rely on more: callers would not know of it.
+        facts.sizes = None
+        notes: dict[str, Any] = {"callee": True, "facts": facts}
+        if needs:
+            notes["needs"] = tuple(dict.fromkeys(needs))
         function = Function(
             outlined.name, variables, inner.session.b.block, operands, [], callee.source, notes
         )
-        return function, Outcome(result, reached, shared)
-
-    def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
-        """A new parameter of this function, and its value."""
-        type_: Any = leaf.type
-        name = self.b.names.fresh(name)
-        self.b.names.keep(name)
-        if isinstance(type_, Scalar):
-            type_ = replace(type_, value=Dim.of(name) if type_.dtype == "int64" else None)
-        else:
-            type_ = resolve_dims(type_, name)
-        var = Var(name, type_, name)
-        self.session.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
-        if isinstance(type_, Scalar):
-            return var, Num(var)
-        if isinstance(type_, Record):
-            return var, Rec(var)
-        cell = Cell(name, var, path)
-        self.state.adopt(cell, var)
-        cell.tensor = leaf.tensor
-        if leaf.variable is not None:
-            self.evaluator.tape.variables[cell] = leaf.variable.value
-        return var, Ref(cell)
+        return function, Outcome(result, reached, shared, notes.get("needs", ()))
 
     def refuse_result(self, why: str) -> Any:
         name = getattr(self.places.frame.node, "name", "a function")
@@ -304,7 +348,7 @@ class Outlines(Part):
         )
 
     def sharing(
-        self, leaves: Iterable[Leaf], packer: Packer, positions: dict[str, int]
+        self, leaves: Iterable[Leaf], packer: Packer, places: dict[str, int]
     ) -> frozenset[tuple[int, int]]:
         """Which results may share memory with parameters or with one another."""
         near: dict[int, set[Cell]] = {}
@@ -315,7 +359,7 @@ class Outlines(Part):
         found: set[tuple[int, int]] = set()
         for i, cells in near.items():
             params = [c.param.name for c in cells if c.param is not None]
-            found |= {(i, -1 - positions[name]) for name in params}
+            found |= {(i, -1 - places[name]) for name in params}
             found |= {(i, j) for j, others in near.items() if i < j and cells & others}
         return frozenset(found)
 
@@ -327,25 +371,6 @@ class Outlines(Part):
             found |= more
             todo += more
         return found
-
-    # ---- names of enclosing functions
-
-    def captured(self, holder: Any, name: str) -> Value:
-        """A name of a frame of the caller, or of its callers: passed in."""
-        key: Any = ("captured", holder, name)
-        if key not in self.evaluator.objects.lifted:
-            pattern, _ = _packed(holder, name)
-            variables = self.evaluator.objects.reached[Captured(holder, name, pattern)] = []
-
-            def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf, name, (("captured", name),))
-                variables.append(var)
-                return value
-
-            self.evaluator.objects.lifted[key] = unpack(
-                pattern, self.evaluator, leaf, name, (("captured", name),)
-            )
-        return self.evaluator.objects.lifted[key]
 
     # ---- the module
 
@@ -379,41 +404,3 @@ def _loud(functions: list[Function]) -> set[str]:
         if more == loud:
             return loud
         loud = more
-
-
-# ---------------------------------------------------------------- sizes, by position
-
-# A function's sizes are told to its callers in terms of its parameters: `#0.1` is the second
-# size of the first one, `#2` the value of the third.
-
-
-def _positions(params: list[Var]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, p in enumerate(params):
-        if isinstance(p.type, Scalar):
-            terms[p.name] = Dim.of(f"#{i}")
-        else:
-            terms |= {f"{p.name}.{k}": Dim.of(f"#{i}.{k}") for k in range(p.type.ndim)}
-    return terms
-
-
-def _sizes(operands: tuple[Operand, ...]) -> dict[str, Dim]:
-    terms: dict[str, Dim] = {}
-    for i, x in enumerate(operands):
-        if isinstance(x.type, Scalar):
-            if x.type.value is not None:
-                terms[f"#{i}"] = x.type.value
-        elif isinstance(x.type, (Array, Record)):
-            terms |= {f"#{i}.{k}": dim for k, dim in enumerate(x.type.shape)}
-    return terms
-
-
-def _in_terms(dim: Dim, terms: dict[str, Dim]) -> Dim:
-    return dim.substitute(terms) if dim.symbols <= terms.keys() else OPEN
-
-
-def _resized(type_: Type, size: Callable[[Dim], Dim]) -> Type:
-    if isinstance(type_, Scalar):
-        return Scalar(type_.dtype, type_.weak)
-    assert isinstance(type_, Array), type_
-    return Array(type_.dtype, tuple(size(d) for d in type_.shape))

@@ -8,7 +8,7 @@ its leaves; `unpack` makes a value of the same structure, perhaps in another eva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from ..frontend.pytree import Path, identify
@@ -27,6 +27,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    LibraryVal,
     ListVal,
     Maybe,
     Num,
@@ -35,11 +36,13 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RngVal,
     SliceVal,
     TupleVal,
     Undefined,
     Value,
     ZipVal,
+    kind_text,
 )
 
 _PLAIN = (Partial, Bound, RangeVal, SliceVal, EnumerateVal, ZipVal)
@@ -128,7 +131,8 @@ class Packer:
 
     `known(index, number)` tells which numbers are static; `refuse(what)` is called for what
     has no pattern.  The `result` of a function leaves it: an array that occurs there twice is
-    one leaf, and nothing in it may belong to the function or its caller."""
+    one leaf, and nothing in it may belong to the function or its caller.  A `strict` packer
+    refuses what has state, iterators for example."""
 
     def __init__(
         self,
@@ -136,8 +140,10 @@ class Packer:
         known: Callable[[int, Num], bool],
         refuse: Callable[[str], Any],
         result: bool = False,
+        strict: bool = False,
     ) -> None:
         self.owner, self.known, self.refuse, self.result = owner, known, refuse, result
+        self.strict = strict
         self.leaves: list[Num | Ref | Rec] = []
         self.numbers: dict[Cell, int] = {}
 
@@ -159,9 +165,15 @@ class Packer:
             return self.refuse("a name that means different things on different paths")
         if isinstance(value, Obj):
             return Still(("object", *identify(value.value)), value)
+        if isinstance(value, RngVal):
+            return self.refuse("a random generator")
         if self.result and isinstance(value, Closure) and value.frame.owner is self.owner:
             return self.refuse("a nested function")
-        return Still(value if isinstance(value, Closure) else identify(value), value)
+        if isinstance(value, Closure):
+            return Still(value, value)
+        if self.strict and is_dataclass(value) and not isinstance(value, LibraryVal):
+            return self.refuse(kind_text(value))
+        return Still(identify(value), value)
 
     def leaf(self, value: Num | Ref | Rec) -> Pattern:
         if self.result and isinstance(value, Rec):
@@ -173,9 +185,9 @@ class Packer:
             self.leaves.append(value)
         if isinstance(value, Num) and self.known(index, value):
             return _known(value)
-        type_ = self.owner.joins.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        type_ = self.owner.arrays.ref_type(value) if isinstance(value, Ref) else value.operand.type
         cell = value.cell if isinstance(value, Ref) and not value.path else None
-        variable = None if self.result else self.owner.tape.variables.get(cell)
+        variable = None if self.result else self.owner.variables.variables.get(cell)
         same = None if variable is None else Same(variable)
         tensor = value.cell.tensor if isinstance(value, Ref) else False
         return Leaf(index, open_type(type_), same, tensor)

@@ -5,25 +5,22 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from ..frontend.pytree import Path
+from ..frontend.pytree import Held, Path, path_text
 from ..frontend.source import Source
 from ..ir.errors import S2SError, UnsupportedError
-from ..ir.nodes import (
-    Origin,
-    Scalar,
-    Span,
-    Var,
-)
-from ..ir.record import field, record
+from ..ir.nodes import Origin, Scalar, Site, Span, Var
+from ..ir.record import field, record, replace
 from ..syntax import core
 from .session import Part
 from .shared import NeedStaticArgument
-from .values import (
-    Cell,
-    Num,
-    Value,
+from .values import Cell, Num, Obj, Value
+
+# Passes recurse along the nesting of a program; Python limits how deep, the caller included.
+TOO_DEEP = (
+    "expressions, blocks or calls are nested too deeply here to be compiled",
+    "split them into several statements, or write a recursion as a loop",
 )
 
 
@@ -45,6 +42,7 @@ class Frame:
     identity: Any
     runtime_depth: int = 0
     calls: tuple[Span, ...] = ()  # where it and those around it were called
+    site: Site | None = None  # of a function of the library: where the user's code calls it
     stmt: core.Stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
     result: Value = None
@@ -74,6 +72,10 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     return found
 
 
+# the statement being run, and the one being run of the present frame
+Position: TypeAlias = "tuple[core.Stmt | None, core.Stmt | None]"
+
+
 @record(eq=False)
 class Places(Part):
     """Where in the source the program is: the active calls, and errors with their place."""
@@ -89,6 +91,25 @@ class Places(Part):
     def frames(self) -> list[Frame]:
         """All active calls, the callers' included."""
         return [*(self.session.outer.places.frames() if self.session.outer else ()), *self.stack]
+
+    def enter(self, frame: Frame) -> core.Stmt | None:
+        """Begins a call; returns the statement that makes it, for `leave`."""
+        self.stack.append(frame)
+        return self.stmt
+
+    def leave(self, stmt: core.Stmt | None) -> None:
+        self.stack.pop()
+        self.stmt = stmt
+
+    def position(self) -> Position:
+        return self.stmt, self.frame.stmt
+
+    def begin(self, stmt: core.Stmt | None) -> None:
+        """A statement of the present frame is run; None for what has no statement."""
+        self.stmt = self.frame.stmt = stmt
+
+    def resume(self, position: Position) -> None:
+        self.stmt, self.frame.stmt = position
 
     def holders(self) -> Iterable[Any]:
         return self.stack
@@ -110,14 +131,46 @@ class Places(Part):
             return self.b.origin
         source = self.frame.source
         span = source.span(node)
-        stmt = self.stmt
-        whole = span if stmt is None else source.span(stmt)
+        whole = span if self.stmt is None else self._header(source, self.stmt)
+        frame = self.frame
+        site = frame.site
+        if site is None and frame.label:
+            site = Site(source, whole, self._outermost(node), frame.node.name)
+        return Origin(span, whole, frame.label, calls=frame.calls, site=site)
+
+    def _header(self, source: Source, stmt: core.Stmt) -> Span:
+        """The span of a statement; of a compound one that of its header."""
+        whole = source.span(stmt)
         header = getattr(stmt, "body", None)
         if isinstance(stmt, (core.If, core.For, core.While)) and header:
             last = stmt.over if isinstance(stmt, core.For) else stmt.test
             end = source.span(last)
             whole = type(whole)(whole.file, whole.line, whole.col, end.end_line, end.end_col)
-        return Origin(span, whole, self.frame.label, calls=self.frame.calls)
+        return whole
+
+    def _outermost(self, node: core.Node) -> Span:
+        """The statement being run in the function that is compiled."""
+        first = next(frame for frame in reversed(self.stack) if not frame.label)
+        stmt = first.stmt
+        return first.source.span(node) if stmt is None else self._header(first.source, stmt)
+
+    def library_site(self, function: Any, at: core.Node, owner: Value) -> Site | None:
+        """Where the user's code calls a function of this package, directly or through others;
+        None for a function of the user's.  `owner` is the function's first argument."""
+        if not is_own(function):
+            return None
+        caller = self.frame
+        site = caller.site
+        if site is None:
+            stmt = caller.stmt or self.stmt
+            span = caller.source.span(at) if stmt is None else self._header(caller.source, stmt)
+            name = caller.node.name if caller.label else ""
+            site = Site(caller.source, span, self._outermost(at), name)
+        if isinstance(owner, Obj) and is_own(type(owner.value)):
+            kind = type(owner.value).__name__
+            named = owner.path and not isinstance(owner.path[0][1], Held)
+            site = replace(site, owner=f"{path_text(owner.path)}: {kind}" if named else kind)
+        return site
 
     def refusal(
         self, node: core.Node | None, message: str, advice: str = "",
@@ -160,7 +213,7 @@ class Places(Part):
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.session.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
-                given = self.evaluator.values is not None or param.path[0][0] == "leaf"
+                given = self.session.given or param.path[0][0] == "leaf"
                 if (
                     isinstance(param.type, Scalar)
                     and param.type.dtype in ("int64", "bool")
@@ -170,6 +223,12 @@ class Places(Part):
         return self.need_unroll(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
+
+
+def is_own(definition: Any) -> bool:
+    """Whether a function or class is one of this package."""
+    module = str(getattr(definition, "__module__", ""))
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _has_body(node: core.Node) -> bool:

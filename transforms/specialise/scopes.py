@@ -11,13 +11,13 @@ from typing import Any
 
 from ..ir.record import replace
 from ..syntax import core
-from ..syntax.names import names_in
+from ..syntax.names import bound_names
 from ..syntax.traverse import map_children, walk
 
 
 def targets_of(node: core.Comp) -> set[str]:
     """The names that a comprehension binds."""
-    return {name for clause in node.clauses for name in names_in(clause.target)}
+    return {name for clause in node.clauses for name in bound_names(clause.target)}
 
 
 def makes_functions(node: core.Comp) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -12,13 +12,14 @@ from ..frontend.pytree import Path
 from ..ir.builder import Builder, NameSupply
 from ..ir.record import field, record
 from ..ir.symbolic_dims import Facts
-from .shared import Shared
+from .evaluator import Evaluator
+from .shared import Callee, Shared
 from .values import State
 
 # What is known of the source text alone, what holds in every attempt, and what has happened in
 # the world outside: it is not undone.
 KEPT = frozenset(
-    "sources desugared lifetimes assumed static running builds built built_after".split()
+    "sources desugared lifetimes assumed static unkept running builds built built_after".split()
 )
 
 
@@ -53,6 +54,8 @@ class Session:
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
     outer: Any = None
+    # makes the evaluator of a function whose calls stay calls
+    nested: Callable[[Callee], Any] | None = None
     # the integers at hand, by the parameters that hold them
     given_ints: dict[str, int] = field(default_factory=dict, init=False)
     params: list[Param] = field(default_factory=list, init=False)
@@ -94,7 +97,7 @@ class Part:
     """One part of the evaluator: its fields are the parts below it, and what it owns."""
 
     session: Session
-    evaluator: Any
+    evaluator: Evaluator
 
     def __post_init__(self) -> None:
         if owned(type(self)):
@@ -128,4 +131,9 @@ class Part:
 @cache
 def owned(cls: type[Part]) -> tuple[str, ...]:
     """The attributes that a part owns: the fields that it is not given."""
-    return tuple(f.name for f in fields(cls) if not f.init)
+    return tuple(f.name for f in fields(cls) if not f.init and not f.metadata)
+
+
+def fixed() -> Any:
+    """A field that a part sets when it is made, and never changes."""
+    return field(init=False, metadata={"fixed": True})

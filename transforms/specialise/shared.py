@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..frontend.kernel_interface import Build, ObjectGuard
@@ -11,6 +12,7 @@ from ..ir.nodes import (
     Function,
 )
 from ..ir.record import field, record
+from ..ir.symbolic_dims import Guard
 from ..syntax import core
 from ..syntax.traverse import returns_of
 from .patterns import Packer, Pattern, leaves_of
@@ -31,6 +33,14 @@ class NeedStaticArgument(Exception):
 
 class NeedOutline(Exception):
     """A recursion is not to be unrolled: start again with calls of that function."""
+
+    def __init__(self, identity: Any) -> None:
+        self.identity = identity
+        super().__init__(identity)
+
+
+class NeedInline(Exception):
+    """A function that was to stay a call calls itself: start again with that function inlined."""
 
     def __init__(self, identity: Any) -> None:
         self.identity = identity
@@ -81,7 +91,7 @@ class LiftedVariable:
         return True
 
     def reach(self, caller: Any) -> list[Value]:
-        return [caller.tape.variable(self.variable, self.path)]
+        return [caller.objects.variable(self.variable, self.path)]
 
 
 @record(frozen=True)
@@ -101,7 +111,7 @@ class Captured:
         owner = owner_of(self.holder)
         value = held(self.holder, self.name)
         if owner is not caller:
-            value = caller.outline.captured(self.holder, self.name)
+            value = caller.frames.captured(self.holder, self.name)
         packer = _capturing(caller, self.name)
         packer.pack(value)
         return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]
@@ -111,11 +121,13 @@ class Captured:
 class Outcome:
     """What callers rely on.  `result` is None while no path is known to come out.  `shared`
     has the pairs that may share memory: result leaves by their index, parameters by
-    -1 - position."""
+    -1 - position.  `needs` are guards on sizes, in terms of the parameters
+    (`ir/call_sizes.py`)."""
 
     result: Pattern | None = None
     reached: tuple[Lifted | LiftedVariable | Captured, ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
+    needs: tuple[Guard, ...] = ()
 
 
 @record(eq=False)
@@ -126,6 +138,7 @@ class Outlined:
     args: Pattern
     outcome: Outcome = Outcome()
     function: Function | None = None
+    depends: tuple[frozenset[int], ...] | None = None  # as in `Call`
     requested: bool = False  # called while its result was unknown
     # what it and its callees read of objects and containers (`Objects.looked_up`)
     looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict)
@@ -161,6 +174,13 @@ class Shared:
     # whether it rests on the state of an object to which no path leads
     loose: bool = False
     count: int = 0
+    # whether calls stay calls where they can (`kept_calls.py`), the functions that call themselves
+    # and are inlined nevertheless, and by call: its function, and why it was inlined
+    keep: bool = False
+    recursive_inline: frozenset[Any] = frozenset()
+    decisions: list[tuple[str, str | None]] = field(default_factory=list)
+    # why attempts failed, by callee and pattern of its arguments
+    unkept: dict[Any, str] = field(default_factory=dict)
 
     @property
     def replayed(self) -> bool:
@@ -168,10 +188,13 @@ class Shared:
         and sets was printed and set then."""
         return hasattr(self.main, "_s2s_replayed")
 
-    def find(self, key: Any) -> Outlined | None:
+    def find(
+        self, key: Any, fits: Callable[[Outlined], bool] = lambda outlined: True
+    ) -> Outlined | None:
         for other, outlined in self.made:
             if other == key and all(r.fits() for r in outlined.outcome.reached):
-                return outlined
+                if fits(outlined):
+                    return outlined
         return None
 
 

@@ -10,6 +10,7 @@ import functools
 import inspect
 import sys
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ _STANDINS = {
 }  # fmt: skip
 
 
-def misfit(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def misfit(function: Any, args: Sequence[object], kwargs: dict[str, Any]) -> str:
     """What is wrong with the arguments of a builtin, or an empty text."""
     signature = _signature(function)
     if signature is not None:

@@ -8,7 +8,8 @@ the identity of an array, list, dict or instance, and the heap says what it hold
 from __future__ import annotations
 
 import weakref
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -356,6 +357,8 @@ class Ended(Exception):
 
 
 Value = Any
+Args: TypeAlias = Sequence[Value]
+Kwargs: TypeAlias = dict[str, Value]
 
 
 @record(eq=False)
@@ -436,3 +439,26 @@ def kind_text(value: Value) -> str:
     if isinstance(value, ViewVal):
         return f"the {value.kind} of a dict"
     return names.get(type(value), "this value")
+
+
+def class_of(value: Value) -> type:
+    """The class that `type(value)` gives in Python."""
+    if isinstance(value, Ref):
+        return np.ndarray
+    if isinstance(value, Num):
+        if value.arrays:  # an array of rank 0 in NumPy
+            return np.ndarray
+        type_ = value.operand.type
+        if type_.weak:
+            return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
+        return np.dtype(type_.dtype).type
+    if isinstance(value, (InstanceVal,)):
+        return value.cls
+    if isinstance(value, IterVal):
+        return value.cls
+    if isinstance(value, ViewVal):
+        return type(getattr({}, value.kind)())
+    plain = {TupleVal: tuple, ListVal: list, DictVal: dict, RangeVal: range}
+    if isinstance(value, TupleVal) and value.cls is not None:
+        return value.cls
+    return plain.get(type(value)) or type(getattr(value, "value", None))

@@ -24,12 +24,15 @@ or None.
            | Define func decorators
            | Import names | ImportFrom level module names      names: Alias name asname
            | With items body               items: WithItem value target
+           | Guard types before_finally silent     what the lines of `at` must not do
            | Pass binds
            | Global names                  names that are only read
            | Refused message advice        unsupported syntax: an error when it is reached
     sugar  : Break | Continue              `desugar/jumps.py` replaces these, every Return but the
                                            last, and the orelse of loops
            | Match subject cases           cases: Case pattern guard body; `desugar/match.py`
+           | Try body handlers orelse final    handlers: Handler types target body;
+                                           `desugar/try_blocks.py`
            | Nonlocal names                `desugar/nonlocals.py`
 
     expr   = Const value | Name id | Attr value name | Item value index | Slice start stop step
@@ -267,6 +270,37 @@ class Match(Node):
     cases: tuple[Case, ...]
 
 
+# ---- try
+
+
+@record(eq=False)
+class Handler(Node):
+    """`except types as target:`; no types for a bare `except`."""
+
+    types: Expr | None
+    target: Name | None
+    body: Block
+
+
+@record(eq=False)
+class Try(Node):
+    body: Block
+    handlers: tuple[Handler, ...]
+    orelse: Block = ()
+    final: Block = ()
+
+
+@record(eq=False)
+class Guard(Node):
+    """Refuses errors that the statements in the lines of `at` would raise and these types would
+    catch, since compiled code catches none; any errors, before a `finally`; and any output, where
+    the lines are to be `silent`."""
+
+    types: tuple[Expr, ...]
+    before_finally: bool = False
+    silent: bool = False
+
+
 @record(eq=False)
 class Refused(Node):
     """Unsupported syntax, as a statement or an expression.  `binds` are the names that Python
@@ -467,6 +501,7 @@ Pattern: TypeAlias = (
 )
 Stmt: TypeAlias = (
     Assign | Augment | Delete | Eval | If | For | While | Return | Raise | Assert | Define | Import
-    | ImportFrom | With | Pass | Break | Continue | Match | Global | Nonlocal | Refused
+    | ImportFrom | With | Pass | Break | Continue | Match | Try | Guard | Global | Nonlocal
+    | Refused
 )  # fmt: skip
 Block: TypeAlias = tuple[Stmt, ...]

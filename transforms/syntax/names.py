@@ -19,6 +19,7 @@ _TARGETS = {
     c.MatchAs: "target",
     c.MatchStar: "target",
     c.MatchMapping: "rest",
+    c.Handler: "target",
 }
 
 
@@ -54,9 +55,18 @@ def stores(root: c.Node | Iterable[c.Node]) -> Iterator[c.Name]:
             yield node
 
 
-def names_in(target: c.Node) -> list[str]:
-    """All names in a tree; of a target without subscripts, those that it binds."""
-    return [n.id for n in walk(target) if isinstance(n, c.Name)]
+def names_in(root: c.Node) -> list[str]:
+    """All names in a tree."""
+    return [n.id for n in walk(root) if isinstance(n, c.Name)]
+
+
+def bound_names(target: c.Node) -> list[str]:
+    """The names that a target binds: none for `a[i]` and `a.b`."""
+    if isinstance(target, c.Name):
+        return [target.id]
+    if isinstance(target, (c.Seq, c.Star)):
+        return [name for child in children(target) for name in bound_names(child)]
+    return []
 
 
 def imported_as(alias: c.Alias) -> str:

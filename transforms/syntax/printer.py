@@ -60,6 +60,8 @@ def _stmt(node: c.Stmt, pad: str) -> list[str]:
             guard = "" if case.guard is None else f" if {show(case.guard)}"
             lines += [f"{inner}case {_pattern(case.pattern)}{guard}:", *_block(case.body, inner)]
         return lines
+    if isinstance(node, c.Try):
+        return _try(node, pad)
     if isinstance(node, c.Define):
         return [*(f"{pad}@{show(d)}" for d in node.decorators), *_def(node.func, pad)]
     return [pad + _simple(node)]
@@ -92,6 +94,9 @@ def _simple(node: Any) -> str:
             return f"{type(node).__name__.lower()} {', '.join(names)}"
         case c.Refused():
             return _expr(node, _NAMED)
+        case c.Guard(types=types, before_finally=before, silent=silent):
+            kinds = ["finally"] * before + ["print"] * silent
+            return f"__guard__({', '.join([*map(show, types), *map(repr, kinds)])})"
         case c.Pass(binds=(name,)):
             return f"{name}: ..."
     return type(node).__name__.lower()  # pass, break, continue
@@ -118,6 +123,16 @@ def _loop(node: c.For | c.While, head: str, pad: str) -> list[str]:
     if node.until is not None:
         lines += [f"{pad}    if {node.until}:", f"{pad}        break"]
     return lines + ([f"{pad}else:", *_block(node.orelse, pad)] if node.orelse else [])
+
+
+def _try(node: c.Try, pad: str) -> list[str]:
+    lines = [f"{pad}try:", *_block(node.body, pad)]
+    for handler in node.handlers:
+        types = "" if handler.types is None else f" {show(handler.types)}"
+        target = "" if handler.target is None else f" as {handler.target.id}"
+        lines += [f"{pad}except{types}{target}:", *_block(handler.body, pad)]
+    lines += [f"{pad}else:", *_block(node.orelse, pad)] if node.orelse else []
+    return lines + ([f"{pad}finally:", *_block(node.final, pad)] if node.final else [])
 
 
 def _def(func: c.Func, pad: str) -> list[str]:

@@ -7,14 +7,14 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from ..ir.record import replace
-from .core import For, If, Match, Node, Return, While, With
+from .core import For, If, Match, Node, Return, Try, While, With
 
 N = TypeVar("N", bound=Node)
 
 # By class: the fields that may hold nodes, in the order of the grammar.
 _parts: dict[type, tuple[str, ...]] = {}
 _LEAVES = {"at", "op", "ops", "kind", "name", "id", "until", "asname", "level", "module"}
-_LEAVES |= {"conversion", "advice", "binds", "is_lambda", "always"}
+_LEAVES |= {"conversion", "advice", "binds", "is_lambda", "always", "before_finally", "silent"}
 
 
 def parts_of(cls: type) -> tuple[str, ...]:
@@ -95,3 +95,6 @@ def returns_of(block: Iterable[Node]) -> Iterator[Return]:
         elif isinstance(stmt, Match):
             for case in stmt.cases:
                 yield from returns_of(case.body)
+        elif isinstance(stmt, Try):
+            for block in (stmt.body, *(h.body for h in stmt.handlers), stmt.orelse, stmt.final):
+                yield from returns_of(block)

@@ -12,9 +12,9 @@ from .traverse import children, returns_of, walk
 
 _STMTS = (
     c.Assign, c.Augment, c.Delete, c.Eval, c.If, c.For, c.While, c.Return, c.Raise, c.Assert,
-    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Global, c.Refused,
+    c.Define, c.Import, c.ImportFrom, c.With, c.Pass, c.Global, c.Guard, c.Refused,
 )  # fmt: skip
-_SUGAR = (c.Break, c.Continue, c.Match, c.Nonlocal)
+_SUGAR = (c.Break, c.Continue, c.Match, c.Try, c.Nonlocal)
 _PATTERNS = (
     c.MatchValue, c.MatchAs, c.MatchOr, c.MatchStar, c.MatchSequence, c.MatchMapping, c.MatchClass,
 )  # fmt: skip
@@ -24,7 +24,8 @@ _EXPRS = (
 )  # fmt: skip
 _TARGETS = (c.Name, c.Attr, c.Item, c.Star, c.Seq)
 # By class: the fields that hold statements, targets, and nodes of one class.
-_BLOCKS = {"body", "orelse"}
+_WITH_BLOCKS = (c.If, c.For, c.While, c.With, c.Func, c.Case, c.Try, c.Handler)
+_BLOCKS = {"body", "orelse", "final"}
 _KINDS: dict[tuple[type, str], tuple[type, ...]] = {
     (c.Assign, "targets"): _TARGETS, (c.Delete, "targets"): _TARGETS, (c.For, "target"): _TARGETS,
     (c.Augment, "target"): (c.Name, c.Attr, c.Item), (c.Clause, "target"): _TARGETS,
@@ -39,7 +40,8 @@ _KINDS: dict[tuple[type, str], tuple[type, ...]] = {
     (c.MatchSequence, "patterns"): _PATTERNS, (c.MatchMapping, "patterns"): _PATTERNS,
     (c.MatchClass, "patterns"): _PATTERNS, (c.MatchClass, "named"): _PATTERNS,
     (c.MatchAs, "target"): (c.Name,), (c.MatchStar, "target"): (c.Name,),
-    (c.MatchMapping, "rest"): (c.Name,),
+    (c.MatchMapping, "rest"): (c.Name,), (c.Try, "handlers"): (c.Handler,),
+    (c.Handler, "target"): (c.Name,),
 }  # fmt: skip
 
 
@@ -65,7 +67,7 @@ def _fields(node: c.Node, desugared: bool) -> Iterator[str]:
 def _allowed(node: c.Node, name: str, desugared: bool) -> tuple[type, ...]:
     if isinstance(node, c.Params):
         return (c.Param,)
-    if name in _BLOCKS and isinstance(node, (c.If, c.For, c.While, c.With, c.Func, c.Case)):
+    if name in _BLOCKS and isinstance(node, _WITH_BLOCKS):
         return _STMTS if desugared else (*_STMTS, *_SUGAR)
     return _KINDS.get((type(node), name), _EXPRS)
 

@@ -88,3 +88,14 @@ def test_names_of_functions_of_libraries(run):
     assert run("model.shape = model.np.sin") == [other[0], "False"]
     assert run("model.shape = model.math.tanh")[0] == first[0]
     assert run() == second
+
+
+def test_passes_and_source_of_a_stored_specialisation(run):
+    """Both are made again; the compiler is loaded only then."""
+    shown = """
+print(model.loss(5.0), "s2s.transforms.pipeline" in sys.modules)
+print("".join(f"{name}:{len(text)};" for name, text in model.loss.passes()), len(model.loss.source))
+"""
+    first, second = run(shown), run(shown)
+    assert first[0] == second[0] and (first[1], second[1]) == ("True", "False")
+    assert first[2:4] == second[2:4] and first[2].startswith("desugar:")

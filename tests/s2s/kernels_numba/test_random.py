@@ -44,7 +44,7 @@ def test_the_texts_of_methods() -> None:
     assert compiled._names(3) == "a0, a1, a2, " and compiled._names(0) == ""
     rng: Any = np.random.default_rng(0)
     assert space(rng, 0.0, 1.0) == np.random.default_rng(0).normal(0.0, 1.0)
-    assert set(compiled.FOREIGN) <= set(compiled.GENERATOR_METHODS)
+    assert set(compiled.INTERPRETED_METHODS) <= set(compiled.GENERATOR_METHODS)
 
 
 def test_the_legacy_generator_is_that_of_numpy() -> None:

@@ -239,12 +239,12 @@ async def awaits(x: Any) -> Any:
     return tape.gradient(y, x)
 
 
-def tries(x: Any) -> Any:
+def catches(x: Any) -> Any:
     with s2s.GradientTape() as tape:
         try:
-            y = x * x
-        finally:
-            pass
+            y = [x][1]
+        except IndexError:
+            y = x
     return tape.gradient(y, x)
 
 
@@ -265,7 +265,7 @@ def breaks(x: Any) -> Any:
 REFUSED = [
     (lambda x: list(yields(x)), "generators are not supported", "yield y"),
     (lambda x: asyncio.run(awaits(x)), "`await` is not supported", "await asyncio.sleep(0)"),
-    (tries, "`try` is not supported", "try:"),
+    (catches, "catching IndexError here is not supported", "y = [x][1]"),
     (opens, "`with` is not supported here",
      "with contextlib.nullcontext(), s2s.GradientTape() as tape:"),
     (breaks, "a break inside this block is not supported", "break"),

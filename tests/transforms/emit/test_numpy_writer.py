@@ -421,7 +421,8 @@ def test_text_that_needs_more_than_numpy_prints_from_ir(f: Callable[..., Any]) -
     module = list(_value_form_passes(_specialise(request), request))[-1][1]
     text = write(bufferize(module))
     # The global has become a parameter, the helper has been inlined.
-    assert "helper(" not in body(text)
+    code = [line for line in body(text).split("\n") if not line.startswith("#")]
+    assert "helper(" not in "\n".join(code)
     namespace: dict[str, Any] = {}
     exec(text, namespace)
     extra = [SCALE] if len(module.main.params) > len(names) else []

@@ -18,7 +18,7 @@ COMPARE = {
 }  # fmt: skip
 UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 REFUSED = {
-    "ClassDef", "Try", "TryStar", "Set", "SetComp", "Yield", "YieldFrom", "Await",
+    "ClassDef", "TryStar", "Set", "SetComp", "Yield", "YieldFrom", "Await",
     "AsyncFor", "AsyncWith", "AsyncFunctionDef", "TemplateStr",
 }  # fmt: skip
 WHOLE = {"Yield", "YieldFrom", "Await", "AsyncFor", "AsyncWith"}
@@ -276,6 +276,15 @@ class Oracle:
                 )
         raise AssertionError(n)
 
+    def Try(self, n: Any) -> Any:
+        def handler(h: Any) -> Any:
+            target = None if h.name is None else c.Name((0, 0, 0, 0), h.name)
+            return c.Handler(self.at(h), self.node(h.type), target, self.all(h.body))
+
+        handlers = tuple(map(handler, n.handlers))
+        blocks = self.all(n.orelse), self.all(n.finalbody)
+        return c.Try(self.at(n), self.all(n.body), handlers, *blocks)
+
     def With(self, n: Any) -> Any:
         items = tuple(
             c.WithItem((0, 0, 0, 0), self.node(i.context_expr), self.node(i.optional_vars))
@@ -291,7 +300,7 @@ def _whole(nodes: list[Any]) -> bool:
         node = todo.pop()
         if type(node).__name__ in WHOLE or getattr(node, "is_async", 0):
             return True
-        if type(node).__name__ in ("Try", "TryStar", "Match"):  # `global` in what is refused
+        if type(node).__name__ == "TryStar":  # `global` in what is refused
             if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in ast.walk(node)):
                 return True
         inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

@@ -1,10 +1,12 @@
-"""`with` statements that change nothing that compiled code does."""
+"""`with` statements that change nothing that compiled code does, and `contextlib.suppress`."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
 from typing import Any
+
+import numpy as np
 
 from ...syntax import core as c
 from ...syntax.printer import show
@@ -14,7 +16,11 @@ from ...syntax.traverse import rewrite
 def is_errstate(node: c.With) -> bool:
     """`with np.errstate(divide="ignore")`, which states what holds in compiled code anyway: no
     warning, no error."""
-    return bool(node.items) and all(
+    return bool(node.items) and all(map(_sets_errstate, node.items))
+
+
+def _sets_errstate(item: c.WithItem) -> bool:
+    return (
         isinstance(item.value, c.Call)
         and item.target is None
         and show(item.value.function) in ("np.errstate", "numpy.errstate", "errstate")
@@ -23,22 +29,23 @@ def is_errstate(node: c.With) -> bool:
             isinstance(k.value, c.Const) and k.value.value in ("ignore", "warn")
             for k in item.value.keywords
         )
-        for item in node.items
     )
 
 
 def expand_neutral_with(func: c.Func) -> c.Func:
-    """A function in which `with contextlib.nullcontext(...)` and `with warnings.catch_warnings()`
-    are their bodies, under a test that the name stands for that class:
+    """A function in which `with contextlib.nullcontext(...)`, `with warnings.catch_warnings()` and
+    `with np.printoptions(...)` are their bodies, under a test that the name stands for that class:
 
         with nullcontext(e) as y:           if nullcontext is contextlib.nullcontext:
             A                                   y = e
                                                 A
                                             else: (refused)
+
+    `with contextlib.suppress(E)` is a `try` whose handler does nothing.
     """
 
     def change(node: Any) -> Any:
-        if not isinstance(node, c.With):
+        if not isinstance(node, c.With) or is_errstate(node):
             return node
         block: c.Block = node.body
         for item in reversed(node.items):
@@ -54,11 +61,24 @@ def expand_neutral_with(func: c.Func) -> c.Func:
 def _around(item: c.WithItem, body: c.Block) -> c.Block | None:
     """What stands for `with item: body`, None if the item is another context manager."""
     call = item.value
-    if not isinstance(call, c.Call) or call.keywords or len(call.args) > 1:
-        return None
-    if any(isinstance(arg, c.Star) for arg in call.args):
+    if _sets_errstate(item):
+        return body
+    if not isinstance(call, c.Call) or any(isinstance(arg, c.Star) for arg in call.args):
         return None
     name = show(call.function)
+    if name in ("np.printoptions", "numpy.printoptions", "printoptions") and not item.target:
+        values = (*call.args, *(k.value for k in call.keywords))
+        given = tuple(c.Eval(v.at, v) for v in values if not isinstance(v, c.Const))
+        guard = c.Guard((*body[0].at[:2], *body[-1].at[2:]), (), silent=True)
+        return (_only_if(call.function, np.printoptions, (*given, guard, *body)),)
+    if call.keywords:
+        return None
+    if name in ("contextlib.suppress", "suppress") and not item.target:
+        handler = c.Handler(item.at, c.Seq(item.at, "tuple", call.args), None, (c.Pass(item.at),))
+        made = c.Try(item.at, body, (handler,))
+        return (_only_if(call.function, contextlib.suppress, (made,)),)
+    if len(call.args) > 1:
+        return None
     if name in ("contextlib.nullcontext", "nullcontext"):
         value = call.args[0] if call.args else c.Const(item.at, None)
         start: c.Stmt = c.Eval(item.at, value)

@@ -21,7 +21,15 @@ from typing import Any
 
 from ...ir.record import replace
 from ...syntax import core as c
-from ...syntax.names import all_names, fresh, imported_as, local_names, names_in, stores
+from ...syntax.names import (
+    all_names,
+    bound_names,
+    fresh,
+    imported_as,
+    local_names,
+    names_in,
+    stores,
+)
 from ...syntax.traverse import children, map_children
 
 _FIRST = (
@@ -95,7 +103,7 @@ class _Boxes:
         if isinstance(node, c.Comp):
             # Its variables hide ours, but not in its first iterable.
             over = self.changed(node.clauses[0].over, boxes)
-            hidden = {name for clause in node.clauses for name in names_in(clause.target)}
+            hidden = {name for clause in node.clauses for name in bound_names(clause.target)}
             inner = {name: box for name, box in boxes.items() if name not in hidden}
             made = map_children(node, lambda child: self.changed(child, inner))
             return replace(made, clauses=(replace(made.clauses[0], over=over), *made.clauses[1:]))
@@ -188,7 +196,7 @@ def _other_binding(func: c.Func, name: str) -> str:
             return "deleted"
         if isinstance(node, c.Bind) and node.target.id == name:
             return "bound by `:=`"
-        if isinstance(node, c.For) and name in names_in(node.target):
+        if isinstance(node, c.For) and name in bound_names(node.target):
             return "the target of a loop"
         if isinstance(node, c.With) and name in {n.id for i in node.items for n in stores([i])}:
             return "the target of a `with`"

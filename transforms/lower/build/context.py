@@ -75,8 +75,10 @@ class Context:
         facts: Facts,
         failures: Failures,
         boundscheck: bool = True,
+        reserved: frozenset[str] = frozenset(),
     ) -> None:
         self.function = function
+        self.reserved = _USED_BY_GENERATED_CODE | reserved
         self.failures = failures
         self.boundscheck = boundscheck
         self.usage = Usage(function)
@@ -91,7 +93,7 @@ class Context:
         self.claimed_names: set[str] = set()
         self.bindings = _bindings(function)
         # IR names are kept.  Names that the lowering creates avoid them.
-        self.emitter = Emitter(_names(function))
+        self.emitter = Emitter(_names(function) | reserved)
         # Bounds checks available here: (index, size) -> the checked, wrapped index expression.
         self.available_checks: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
         # Reverse loops whose start may be close to the limits of int64: counter -> step of the
@@ -106,6 +108,10 @@ class Context:
         self.at: tuple[nodes.Block, int] = (function.body, 0)
         # The file and line that the last comment names.
         self.place: tuple[str, int] | None = None
+        # The statements that the comments of the lowered code name.
+        self.comment_spans: dict[str, nodes.Span] = {}
+        # Called with the code of each statement, to refuse what a target does not support.
+        self.check_lowered: Callable[[Context, list[L.Stmt]], None] | None = None
 
     # ---- names and source locations
 
@@ -116,7 +122,7 @@ class Context:
         """
         key = (var.name, _signature(var.type))
         if key not in self.names:
-            clash = var.name in self.claimed_names or var.name in _USED_BY_GENERATED_CODE
+            clash = var.name in self.claimed_names or var.name in self.reserved
             self.claimed_names.add(var.name)
             name = var.name.replace(".", "_")
             self.names[key] = self.emitter.new_name(name) if clash or name != var.name else name
@@ -148,7 +154,9 @@ class Context:
         text = self._text(origin.stmt)
         prefix = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
         line = f"{prefix}{origin.stmt.line}" + (f": {text}" if text else "")
-        self.emitter.add(L.Comment(line if len(line) <= 84 else line[:81] + "..."))
+        line = line if len(line) <= 84 else line[:81] + "..."
+        self.comment_spans.setdefault(line, origin.stmt)
+        self.emitter.add(L.Comment(line))
 
     def unsupported(self, message: str, advice: str = "") -> UnsupportedError:
         """An UnsupportedError at the current source location, to be raised by the caller."""

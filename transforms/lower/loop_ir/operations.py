@@ -47,7 +47,7 @@ class Operation:
     `cost` is that of a call with scalars, in additions.  `is_index` marks integer helpers for
     bounds and sizes.  `has_threads` marks routines that may run in threads of their own.
     `user_name` is the function as the user writes it, if that is not the operation's own name.
-    `unavailable` maps the targets that lack the operation ("aot", "cuda") to the reason.
+    `unavailable` maps the targets that lack the operation ("aot", "cuda") to advice.
     """
 
     name: str
@@ -96,6 +96,10 @@ class Operation:
         return dtypes[0]
 
 
+# Advice where a target lacks an operation.
+NO_KERNEL = "compute it on the CPU, in a function of its own"
+WRITE_OUT = "write it with functions that kernels have, such as exp, log and sqrt"
+
 _REAL = {"complex64": "float32", "complex128": "float64"}
 _ACCESS: dict[str, Access] = {"v": "value", "r": "read", "w": "write", "u": "update"}
 
@@ -116,21 +120,27 @@ def _scalar_functions() -> Iterator[Operation]:
     for name in (
         "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh "
         "arcsinh arccosh arctanh floor ceil trunc rint deg2rad rad2deg degrees radians sign "
-        "spacing reciprocal fabs conj"
+        "reciprocal fabs conj"
     ).split():
         yield _operation(f"np.{name}", "v", "first")
+    yield _operation("np.spacing", "v", "first", cuda=WRITE_OUT)
     yield _operation("np.sqrt", "v", "first", cost=4)
-    for name in "power arctan2 hypot logaddexp logaddexp2 copysign nextafter ldexp gcd lcm".split():
+    for name in "power arctan2 hypot logaddexp logaddexp2 copysign ldexp gcd lcm".split():
         yield _operation(f"np.{name}", "v v", "first")
+    yield _operation("np.nextafter", "v v", "first", cuda=WRITE_OUT)
     for name in "isnan isinf isfinite signbit".split():
         yield _operation(f"np.{name}", "v", "bool")
     for name in "real imag".split():
         yield _operation(f"np.{name}", "v", "real")
     yield _operation("abs", "v", "real", cost=1)
-    for name in "cbrt erf erfc gamma lgamma sinc erfcx erfinv erfcinv ndtri expit digamma".split():
+    for name in "cbrt erf erfc sinc expit".split():
         yield _operation(f"rt.{name}", "v", "first")
-    for name in "fmod heaviside float_power polygamma beta betaln jv iv ive natural_power".split():
+    for name in "gamma lgamma erfcx erfinv erfcinv ndtri digamma".split():
+        yield _operation(f"rt.{name}", "v", "first", cuda=WRITE_OUT)
+    for name in "fmod heaviside float_power natural_power".split():
         yield _operation(f"rt.{name}", "v v", "first")
+    for name in "polygamma beta betaln jv iv ive".split():
+        yield _operation(f"rt.{name}", "v v", "first", cuda=WRITE_OUT)
     yield _operation("rt.to_int", "v", "int64")
 
 
@@ -141,14 +151,17 @@ def _index_arithmetic() -> Iterator[Operation]:
         "arange_count": "v v v",
         "slice_start": "v v v v",
         "slice_stop": "v v v v",
-        "chunks": "v v v v",
-        "across": "v v v v v v",
     }.items():
         yield _operation(f"rt.{name}", access, "int64", is_index=True)
+    for name, access in {"chunks": "v v v v", "across": "v v v v v v"}.items():
+        yield _operation(f"rt.{name}", access, "int64", is_index=True, cuda=NO_KERNEL)
     for name in "floor_divide remainder".split():  # of floats, too
         yield _operation(f"rt.{name}", "v v", "first", is_index=True)
-    yield _operation("rt.stack_limit", "v", "int64", effect="machine")
-    yield _operation("rt.stack_is_low", "v", "bool", effect="machine")
+    stack = "a recursive function"
+    for name, result in {"stack_limit": "int64", "stack_is_low": "bool"}.items():
+        yield _operation(
+            f"rt.{name}", "v", result, what=stack, effect="machine", cuda="write it as a loop"
+        )
 
 
 def _routines() -> Iterator[Operation]:
@@ -158,10 +171,10 @@ def _routines() -> Iterator[Operation]:
     yield _operation("rt.gemm_at", "r r r r v u", what=product, has_threads=True)
     yield _operation("rt.reserve", "r v v", "buffer", what="a growing list", may_raise=True)
     transform = "a Fourier transform"
-    yield _operation("rt.fft.fft", "r w v v", what=transform)
-    yield _operation("rt.fft.rfft", "r w v", what=transform)
-    yield _operation("rt.fft.irfft", "r w v", what=transform)
-    yield _operation("rt.fft.resize", "r w", what=transform)
+    yield _operation("rt.fft.fft", "r w v v", what=transform, cuda=NO_KERNEL)
+    yield _operation("rt.fft.rfft", "r w v", what=transform, cuda=NO_KERNEL)
+    yield _operation("rt.fft.irfft", "r w v", what=transform, cuda=NO_KERNEL)
+    yield _operation("rt.fft.resize", "r w", what=transform, cuda=NO_KERNEL)
     for name, access in {
         "solve": "r r w",
         "inv": "r w",
@@ -172,7 +185,9 @@ def _routines() -> Iterator[Operation]:
         "pinv": "r v w",
         "solve_banded": "r r v v w",
     }.items():
-        yield _operation(f"rt.linalg.{name}", access, "int64", what="a matrix function")
+        yield _operation(
+            f"rt.linalg.{name}", access, "int64", what="a matrix function", cuda=NO_KERNEL
+        )
     for name, access in {
         "cofactor": "r w",
         "qr_q": "r w",
@@ -183,9 +198,11 @@ def _routines() -> Iterator[Operation]:
         "lu_pivots": "r w",
         "pivot_order": "r w",
     }.items():
-        yield _operation(f"rt.linalg.{name}", access, what="a matrix function")
+        yield _operation(f"rt.linalg.{name}", access, what="a matrix function", cuda=NO_KERNEL)
     for name in "det slogdet_log slogdet_sign".split():
-        yield _operation(f"rt.linalg.{name}", "r", "first", what="a matrix function")
+        yield _operation(
+            f"rt.linalg.{name}", "r", "first", what="a matrix function", cuda=NO_KERNEL
+        )
 
 
 NEEDS_PYTHON = "it needs Python or a library at run time; compute it outside, or write it out"
@@ -201,7 +218,7 @@ def _draws() -> Iterator[Operation]:
         return _operation(
             f"rt.draws.{name}", access, result, what="a random draw", may_raise=True,
             effect="rng", user_name=user_name,
-            unavailable={} if aot else {"aot": NEEDS_PYTHON},
+            aot="" if aot else NEEDS_PYTHON, cuda="draw it on the CPU, and pass it as an argument",
         )  # fmt: skip
 
     yield draw("default_rng", "v*", "rng", "np.random.default_rng", False)
@@ -231,12 +248,13 @@ def _operation(
     is_index: bool = False,
     has_threads: bool = False,
     user_name: str = "",
-    unavailable: dict[str, str] | None = None,
+    aot: str = "",
+    cuda: str = "",
 ) -> Operation:
     accesses: tuple[Access, ...] = tuple(_ACCESS[a] for a in access.replace("*", "").split())
     return Operation(
         name, accesses, result, what, "*" in access, may_raise, effect, cost, is_index,
-        has_threads, user_name, unavailable or {},
+        has_threads, user_name, {t: why for t, why in (("aot", aot), ("cuda", cuda)) if why},
     )  # fmt: skip
 
 

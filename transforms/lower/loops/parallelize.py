@@ -219,7 +219,7 @@ class Parallelizer:
         after: list[L.Stmt] = []
         for name, (op, dtype) in reductions.scalar_reductions.items():
             part, parts = self.new_name(f"{name}_part"), self.new_name(f"{name}_parts")
-            _rename(loop.body, name, part)
+            rename_scalar(loop.body, name, part)
             before.append(L.Alloc(parts, dtype, (L.lit(MAX_CHUNKS),)))
             whole, result = L.Name(name, dtype), L.Name(part, dtype)
             start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
@@ -231,7 +231,7 @@ class Parallelizer:
             after.append(L.Let(name, both))
         for buffer, (dtype, rank) in reductions.array_reductions.items():
             parts, sizes = self.new_name(f"{buffer}_parts"), _sizes(buffer, rank)
-            _redirect(loop.body, buffer, parts, chunk)
+            redirect_buffer(loop.body, buffer, parts, chunk)
             before.append(L.Alloc(parts, dtype, (chunks, *sizes)))
             index, nest = self._nest(sizes)
             start.append(nest(L.Store(parts, (chunk, *index), L.Lit(0, dtype))))
@@ -239,7 +239,7 @@ class Parallelizer:
             after.append(nest(L.Store(buffer, index, part, add=True)))
         for name, alloc in reductions.private_buffers.items():
             parts = self.new_name(f"{name}_parts")
-            _redirect(loop.body, name, parts, chunk)
+            redirect_buffer(loop.body, name, parts, chunk)
             # The allocation is executed even if no iteration executes its own: the size must not be
             # negative.
             sizes = tuple(map(L.clamp_to_zero, alloc.sizes))
@@ -305,7 +305,7 @@ def _restrict(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
     loop.start, loop.stop = bound(part), bound(L.add(part, L.ONE))
 
 
-def _rename(body: list[L.Stmt], old: str, new: str) -> None:
+def rename_scalar(body: list[L.Stmt], old: str, new: str) -> None:
     """Rename a scalar."""
 
     def renamed(e: L.Expr) -> L.Expr | None:
@@ -317,7 +317,7 @@ def _rename(body: list[L.Stmt], old: str, new: str) -> None:
             s.name = new
 
 
-def _redirect(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> None:
+def redirect_buffer(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> None:
     """Replace a buffer by the chunk's private part of `parts`."""
 
     def redirected(e: L.Expr) -> L.Expr | None:

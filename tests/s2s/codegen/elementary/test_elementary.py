@@ -15,8 +15,9 @@ import pytest
 from scipy import special
 
 import s2s
-from s2s.backends.backends import run_text, signature
+from s2s.backends.backends import signature
 from s2s.backends.build_kernel import source
+from s2s.backends.run_text import run_text
 from s2s.codegen.kernel_module import listing
 from s2s.codegen.type_lowering import of_numba
 

@@ -46,7 +46,7 @@ def test_a_nest():
     ],
 )
 def test_single_statements(source, loads, stores):
-    f = of(source, **dict.fromkeys("xyz", "float64[...]") if "fft" in source else {})
+    f = of(source, **dict.fromkeys("xyz", "float64[...]") if "gemm" in source else {})
     assert (f.loads, f.stores) == (loads, stores)
 
 

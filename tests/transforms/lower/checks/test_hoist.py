@@ -12,7 +12,7 @@ from s2s.transforms.lower.checks.hoist import hoist_checks
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from tests.switches import switched_off
-from tests.transforms.lower.loop_ir_text import loop, routine_text
+from tests.transforms.lower.loop_ir_text import loop, routine, routine_text
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
@@ -133,7 +133,7 @@ def test_fails_if_and_only_if_a_iteration_would(start, shift, step, both):
 def _runnable(body):
     space: dict = {}
     exec(
-        print_module([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""),
+        print_module([routine([*body, L.Return((S,))], "x", "y", "s", "n", "m")], ""),
         space,
     )
 

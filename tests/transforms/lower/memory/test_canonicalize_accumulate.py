@@ -9,6 +9,7 @@ import pytest
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.canonicalize_accumulate import canonicalize_accumulate
+from tests.transforms.lower.loop_ir_text import routine
 
 F = "float64"
 I, E, T = L.Name("i"), L.Name("e", F), L.Name("t", F)  # noqa: E741
@@ -18,7 +19,7 @@ OLD = L.Load("x", (I,), F)
 def spelt(*stmts, dtype=F):
     body: list[L.Stmt] = [L.Loop("i", L.ZERO, L.Size("x", 0), L.ONE, copy.deepcopy(list(stmts)))]
     canonicalize_accumulate(body, {"x": dtype})
-    text = print_module([L.Routine("f", ["x", "e"], [*body, L.Return(())])], "")
+    text = print_module([routine([*body, L.Return(())], "x", "e")], "")
     return [line.strip() for line in text.splitlines() if line.startswith(8 * " ")]
 
 

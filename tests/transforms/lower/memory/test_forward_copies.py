@@ -12,7 +12,7 @@ from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.forward_copies import forward_copies
-from tests.transforms.lower.loop_ir_text import at, loop
+from tests.transforms.lower.loop_ir_text import at, loop, routine
 
 F = "float64"
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
@@ -36,7 +36,7 @@ LAST = loop(OWN, USE)
 def done(*body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
     forward_copies(new, may_alias, Emitter({"t", "acc", "i", *PARAMS}).new_name)
-    lines = print_module([L.Routine("f", PARAMS, [*new, L.Return(())])], "")
+    lines = print_module([routine([*new, L.Return(())], *PARAMS)], "")
     return lines.split(":\n", 1)[1].replace("    return ()\n", "").rstrip()
 
 

@@ -12,6 +12,7 @@ from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import print_module
 from s2s.transforms.lower.memory.hoist_reserve import hoist_reserve
+from tests.transforms.lower.loop_ir_text import routine
 
 F = "float64"
 I, N, USED = (L.Name(name) for name in ("i", "n", "used"))  # noqa: E741
@@ -40,9 +41,9 @@ def run(body, n):
             asked.append(name)
             return getattr(kernels, name)
 
-    routine = L.Routine("f", ["s", "used", "n"], [*body, L.Return((L.Subview("s"), USED))])
+    grown = routine([*body, L.Return((L.Subview("s"), USED))], "s", "used", "n")
     space = {"np": np, "rt": Counted()}
-    exec(print_module([routine], "").split("kernels as rt")[-1], space)
+    exec(print_module([grown], "").split("kernels as rt")[-1], space)
     s, used = space["f"](np.empty(0), 0, n)
     return s[:used], asked.count("reserve")
 

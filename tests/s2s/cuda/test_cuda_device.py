@@ -1,0 +1,143 @@
+"""The device of cuda.core, on a machine that is made up."""
+
+import gc
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda")
+
+import s2s
+from s2s.cuda import devices, dlpack
+from tests.s2s.cuda.fake_core import STREAM, Foreign, Machine
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    return Machine(monkeypatch)
+
+
+def mean_square(w, b, x, y):
+    residual = np.tanh(x @ w + b) - y
+    return np.mean(residual * residual)
+
+
+def sample(rng):
+    return [rng.normal(size=size) for size in ((4, 3), 3, (5, 4), (5, 3))]
+
+
+def test_gradients_are_those_of_the_cpu(machine, rng):
+    given = sample(rng)
+    on_device = [s2s.to_device(a) for a in given]
+    value, gradients = s2s.value_and_grad(mean_square, wrt=("w", "b"), target="cuda")(*on_device)
+    expected, others = s2s.value_and_grad(mean_square, wrt=("w", "b"), backend="loops")(*given)
+    np.testing.assert_allclose(float(value), expected)
+    for found, other in zip(gradients, others):
+        np.testing.assert_allclose(found.numpy(), other)
+
+
+def test_a_call_copies_nothing_and_does_not_wait(machine, rng):
+    on_device = [s2s.to_device(a) for a in sample(rng)]
+    f = s2s.value_and_grad(mean_square, wrt=("w", "b"), target="cuda")
+    f(*on_device)
+    machine.log.clear()
+    counts = machine.device.counts
+    counts.reset()
+    value, _ = f(*on_device)
+    assert machine.count("copy in") == machine.count("copy out") == 0
+    assert machine.count("synchronise") == machine.count("load") == 0
+    assert machine.count("launch") == counts.launches > 0
+    assert machine.count("allocate") == counts.allocations > 0
+    float(value)
+    assert machine.count("copy out") == machine.count("synchronise") == 1
+    assert counts.bytes_out == 8
+
+
+def test_memory_is_released(machine, rng):
+    on_device = [s2s.to_device(a) for a in sample(rng)]
+    f = s2s.value_and_grad(mean_square, wrt=("w", "b"), target="cuda")
+    f(*on_device)
+    gc.collect()
+    before = machine.live
+    for _ in range(3):
+        f(*on_device)
+    gc.collect()
+    assert machine.live == before
+
+
+@pytest.mark.parametrize("dtype", (np.float64, np.float32))
+def test_products_by_cublas(machine, monkeypatch, rng, dtype):
+    machine.with_cublas(monkeypatch)
+    given = [a.astype(dtype) for a in sample(rng)]
+    f = s2s.value_and_grad(mean_square, wrt=("w", "b", "x"), target="cuda")
+    machine.log.clear()
+    value, gradients = f(*map(s2s.to_device, given))
+    expected, others = s2s.value_and_grad(mean_square, wrt=("w", "b", "x"), backend="loops")(*given)
+    assert machine.count("cublas") == 3 and f"cublas on {STREAM}" in machine.log
+    np.testing.assert_allclose(float(value), expected, rtol=1e-5)
+    for found, other in zip(gradients, others):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.numpy(), other, rtol=1e-4, atol=1e-6)
+
+
+def test_arrays_of_other_libraries(machine, rng):
+    given = sample(rng)
+    machine.log.clear()
+    gradient = s2s.grad(mean_square, target="cuda")(*map(Foreign, given))
+    assert machine.count("copy in") == 0
+    np.testing.assert_allclose(gradient.numpy(), s2s.grad(mean_square, backend="loops")(*given))
+    whole = s2s.to_device(Foreign(given[0]))
+    assert whole.address == given[0].ctypes.data
+
+
+def test_arrays_in_containers(machine, rng):
+    w, b, x, y = sample(rng)
+
+    @s2s.grad(target="cuda")
+    def loss(p, x, y):
+        return mean_square(p["w"], p["b"][0], x, y)
+
+    found = loss({"w": Foreign(w), "b": [Foreign(b)]}, Foreign(x), s2s.to_device(y))
+    expected = s2s.grad(mean_square, wrt=("w", "b"), backend="loops")(w, b, x, y)
+    np.testing.assert_allclose(found["w"].numpy(), expected[0])
+    np.testing.assert_allclose(found["b"][0].numpy(), expected[1])
+
+
+def test_strided_arrays_are_refused(machine):
+    with pytest.raises(s2s.S2SValueError, match="not contiguous") as caught:
+        s2s.to_device(Foreign(np.zeros((4, 4))[:, ::2]))
+    assert "ascontiguousarray" in str(caught.value)
+    with pytest.raises(s2s.S2STypeError, match="complex128"):
+        s2s.to_device(Foreign(np.zeros(3, complex)))
+
+
+def test_arrays_of_another_gpu_are_refused(machine):
+    with pytest.raises(s2s.S2STypeError, match="is on GPU 1"):
+        s2s.to_device(Foreign(np.zeros(3), device_id=1))
+
+
+def test_arrays_leave_by_the_interfaces_of_other_libraries(machine):
+    array = s2s.to_device(np.arange(6.0).reshape(2, 3))
+    about = array.__cuda_array_interface__
+    assert about["shape"] == (2, 3) and about["typestr"] == "<f8" and about["stream"] == STREAM
+    assert about["data"] == (array.address, False)
+    assert array.__dlpack_device__() == (dlpack.CUDA, 0)
+    machine.log.clear()
+    capsule = array.__dlpack__(stream=9)
+    assert machine.log == ["9 waits"] and "dltensor" in repr(capsule)
+    assert len(dlpack._held) == 1
+    del capsule
+    assert not dlpack._held
+
+
+def test_a_failure_of_the_driver(machine):
+    machine.driver_status = 700
+    with pytest.raises(s2s.DeviceError, match="700"):
+        s2s.to_device(np.zeros(3))
+
+
+def test_without_a_driver(monkeypatch):
+    monkeypatch.setattr(devices, "_devices", {})
+    with pytest.raises(s2s.DeviceError) as caught:
+        s2s.grad(mean_square, target="cuda")(*sample(np.random.default_rng(0)))
+    assert 'target="cuda-emulated"' in str(caught.value)

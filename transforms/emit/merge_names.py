@@ -1,0 +1,164 @@
+"""Merge variables of memory form where a second name says nothing new.
+
+Storage gives values variables of their own in some places where a reader needs none: `x_1 = x`
+before `x_1` is written to, `s = s_1` at the end of a loop's body.  Readable text only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ..ir.nodes import (
+    Assign,
+    Block,
+    Call,
+    Draw,
+    For,
+    Function,
+    Module,
+    Op,
+    Operand,
+    Stmt,
+    Var,
+    blocks_of,
+    map_blocks,
+    operands_of,
+    substitute,
+    targets_of,
+    walk,
+)
+from ..ir.record import replace
+from .user_text import UserText
+
+
+def merge_names(module: Module) -> Module:
+    """The module in memory form without second names of its own."""
+    functions = {name: _Merger(f).run() for name, f in module.functions.items()}
+    return Module(functions, module.entry)
+
+
+class _Merger:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.users = set() if function.source is None else UserText(function.source).locals
+        self.params = {p.name for p in function.params}
+        self.reads, self.binds = _counted(function.body)
+        results = [r.name for r in function.results if isinstance(r, Var)]
+        self.reads.update(results)
+        self.results = Counter(results)
+        self.renamed: dict[str, str] = {}
+
+    def run(self) -> Function:
+        body = self.block(self.function.body, top=True)
+        results = [
+            replace(r, name=self.renamed[r.name], user="")
+            if isinstance(r, Var) and r.name in self.renamed
+            else r
+            for r in self.function.results
+        ]
+        return replace(self.function, body=body, results=results)
+
+    def block(self, block: Block, top: bool = False) -> Block:
+        block = [map_blocks(s, self.block) for s in block]
+        i = 0
+        while i < len(block):
+            stmt = block[i]
+            if isinstance(stmt, Assign) and stmt.op.name == "alias":
+                source = stmt.op.args[0]
+                if isinstance(source, Var) and source.name != stmt.target.name:
+                    made = self.forwards(block, i, stmt.target, source, top)
+                    made = made or self.backwards(block, i, stmt.target, source)
+                    if made is not None:
+                        block, i = made
+                        continue
+            i += 1
+        return block
+
+    def forwards(
+        self, block: Block, i: int, target: Var, source: Var, top: bool
+    ) -> tuple[Block, int] | None:
+        """`b = a` where `b` is bound only here, and `a` stays what it is as long as `b` is read."""
+        if self.is_users(target) or self.binds[target.name] != 1 or target.name in self.params:
+            return None
+        rest = block[i + 1 :]
+        reads, _ = _counted(rest)
+        own = self.reads[target.name] - (self.results[target.name] if top else 0)
+        if reads[target.name] != own:
+            return None
+        last = max((k for k, s in enumerate(rest) if _counted([s])[0][target.name]), default=-1)
+        if top and self.results[target.name]:
+            last = len(rest) - 1
+        for s in rest[: last + 1]:
+            again = isinstance(s, Assign) and s.op == _alias(target) and s.target == source
+            if not again and _counted([s])[1][source.name]:
+                return None
+        if top and self.results[target.name]:
+            self.renamed[target.name] = source.name
+            self.results[source.name] += self.results.pop(target.name)
+        return [*block[:i], *self.rename(rest, target, source)], i
+
+    def backwards(self, block: Block, i: int, target: Var, source: Var) -> tuple[Block, int] | None:
+        """`b` is bound before and used up by `a = b`, and `a` is not used in between."""
+        if self.is_users(source) or source.name in self.params:
+            return None
+        reads = binds = 0
+        for first in range(i - 1, -1, -1):
+            s = block[first]
+            found, bound = _counted([s])
+            reads += found[source.name]
+            binds += bound[source.name]
+            whole = reads + 1 == self.reads[source.name] and binds == self.binds[source.name]
+            if bound[target.name]:
+                return None
+            if isinstance(s, Assign) and s.target == source and whole:
+                if blocks_of(s) or source in s.op.args:
+                    return None
+                made = self.rename(block[first:i], source, target)
+                return [*block[:first], *made, *block[i + 1 :]], first
+            if found[target.name]:
+                return None
+        return None
+
+    def rename(self, stmts: Block, old: Var, new: Var) -> Block:
+        """Statements in which one variable is the other, without assignments to itself."""
+
+        def read(x: Operand) -> Operand:
+            return replace(x, name=new.name, user="") if x == old else x
+
+        def bound(s: Stmt) -> Stmt:
+            s = map_blocks(s, lambda block: _kept(map(bound, block)))
+            if isinstance(s, Assign) and s.target == old:
+                return replace(s, target=replace(s.target, name=new.name, user=""))
+            if isinstance(s, (Call, Draw)) and old in s.targets:
+                targets = [replace(v, name=new.name) if v == old else v for v in s.targets]
+                return replace(s, targets=targets)
+            return s
+
+        self.reads[new.name] += self.reads.pop(old.name, 0)
+        self.binds[new.name] += self.binds.pop(old.name, 0) - 1
+        return _kept(map(bound, substitute(stmts, read)))
+
+    def is_users(self, v: Var) -> bool:
+        return v.name in self.users
+
+
+def _alias(v: Var) -> Op:
+    return Op("alias", (v,))
+
+
+def _kept(stmts: Iterable[Stmt]) -> Block:
+    """Statements without assignments of variables to themselves."""
+    return [s for s in stmts if not (isinstance(s, Assign) and s.op == _alias(s.target))]
+
+
+def _counted(block: Block) -> tuple[Counter[str], Counter[str]]:
+    """How often variables are read, and bound."""
+    reads: Counter[str] = Counter()
+    binds: Counter[str] = Counter()
+    for stmt in walk(block):
+        reads.update(x.name for x in operands_of(stmt) if isinstance(x, Var))
+        binds.update(v.name for v in targets_of(stmt))
+        if isinstance(stmt, For):
+            binds[stmt.index.name] += 1
+    return reads, binds

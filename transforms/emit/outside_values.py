@@ -1,0 +1,237 @@
+"""What an emitted function takes and gives, written as the user would write it.
+
+A kernel takes numbers and arrays.  The text takes the user's own arguments, and the objects it
+reaches otherwise, by their names: a part is read by its path, as `net.first.kernel` or
+`params[0]["w"]`.  Results and gradients have the user's structure, and what the program sets in
+objects are statements.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..bufferize.coalesce import RESERVED
+from ..frontend.kernel_interface import Interface
+from ..frontend.pytree import (
+    Argument,
+    Either,
+    Fixed,
+    Held,
+    Out,
+    OutTree,
+    Path,
+    Step,
+    Tree,
+    child_step,
+    path_name,
+)
+from ..ir.quote import attribute
+from ..ir.record import field, record
+
+# Calls that make an instance of a class from its fields need one of these; others go without.
+NAMESPACE = "SimpleNamespace"
+_LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+Change = tuple[Path, Step, OutTree]
+
+
+@record
+class Outside:
+    """The parameters of an emitted function, `roots`, by path of the object; and by name of a
+    kernel's parameter how the text reads it, `reads`."""
+
+    interface: Interface
+    roots: dict[Path, str] = field(default_factory=dict)
+    reads: dict[str, str] = field(default_factory=dict)
+    variables: frozenset[str] = frozenset()  # the kernel's parameters that are arrays of Variables
+
+    @staticmethod
+    def of(interface: Interface, taken: Iterable[str]) -> Outside:
+        """`taken` are names of the user's that do not stand for arguments."""
+        made = Outside(interface)
+        params = interface.params
+        whole = {r: p.name for p in params if len(r := _root(p.path)) == len(p.path)}
+        used = {*taken, *RESERVED, *whole.values()}
+        paths = [p.path for p in params]
+        paths += [path for tree in interface.trees() for path in arguments_in(tree)]
+        paths += [path for path, _, _ in interface.changes]
+        roots = dict.fromkeys(map(_root, paths))
+        values = dict.fromkeys(Held(v) for t in interface.built() for v in _objects(t))
+        order = {(("arg", name),): position for position, name in enumerate(interface.args)}
+        ordered = sorted(roots, key=lambda root: order.get(root, len(order)))
+        for root in [*ordered, *((("held", value),) for value in values)]:
+            name = whole.get(root) or (root[0][1] if root in order else "")
+            made.roots[root] = name or _free(_root_name(root), used)
+            used.add(made.roots[root])
+        made.reads = {p.name: made.text(p.path) for p in interface.params}
+        made.variables = frozenset(p.name for p in interface.params if _is_variable(p.path))
+        return made
+
+    def text(self, path: Path) -> str:
+        """The expression that reads what stands at a path."""
+        root = _root(path)
+        return with_steps(self.roots[root], without_array(path)[len(root) :])
+
+    # ---- results
+
+    def tree_text(self, tree: OutTree, leaf: Callable[[int], str], path: Path = ()) -> str:
+        """The expression that makes a result of its leaves.  `path` leads to the argument that a
+        gradient has the structure of."""
+        if isinstance(tree, Out):
+            return leaf(tree.index)
+        if isinstance(tree, Fixed):
+            return self.fixed_text(tree.value)
+        if isinstance(tree, Argument):
+            return self.text(tree.path)
+        if isinstance(tree, Either):
+            first, second = (self.tree_text(t, leaf) for t in (tree.first, tree.second))
+            return f"({first} if {leaf(tree.condition.index)} else {second})"
+        steps = [child_step(tree.kind, key) for key in tree.keys]
+        inner = [
+            self.tree_text(child, leaf, (*path, step) if path else ())
+            for step, child in zip(steps, tree.children)
+        ]
+        if tree.kind == "tuple":
+            return f"({inner[0]},)" if len(inner) == 1 else f"({', '.join(inner)})"
+        if tree.kind == "list":
+            return f"[{', '.join(inner)}]"
+        if tree.kind == "dict":
+            items = (f"{self.fixed_text(k)}: {v}" for k, v in zip(tree.keys, inner))
+            return f"{{{', '.join(items)}}}"
+        if not _is_called_by_fields(tree.cls):
+            fields = (f"{k}={v}" for k, v in zip(tree.keys, inner))
+            return f"{NAMESPACE}({', '.join(fields)})"
+        made = f"type({self.text(path)})" if path else self.fixed_text(tree.cls)
+        return f"{made}({', '.join(inner)})"
+
+    def fixed_text(self, value: Any) -> str:
+        if _is_literal(value):
+            return "..." if value is ... else key_text(value)
+        return self.roots[(("held", Held(value)),)]
+
+    def target_text(self, holder: Path, step: Step) -> str:
+        return with_steps(self.text(holder), (step,))
+
+    def under(self, holder: Path, step: Step) -> set[str]:
+        """The kernel's parameters that are read by way of a place in an object."""
+        place = (*holder, step)
+        return {p.name for p in self.interface.params if p.path[: len(place)] == place}
+
+
+def _is_variable(path: Path) -> bool:
+    return len(path) > 1 and path[-1] == (".", "_array")
+
+
+def without_array(path: Path) -> Path:
+    """A path without the step from a Variable to its array."""
+    return path[:-1] if _is_variable(path) else path
+
+
+def _root(path: Path) -> Path:
+    """The beginning of a path that is a parameter of the text: an argument, a global, and else what
+    no expression of the user's leads to."""
+    path = without_array(path)
+    count = 2 if path[0][0] in ("module", "namespace") else 1
+    for position in range(1, len(path)):
+        kind, key = path[position]
+        if kind == "." and key.startswith("__"):
+            count = position + (2 if key in ("__globals__", "__dict__") else 1)
+        elif kind == "[]" and not _is_key(key):
+            count = position + 1
+    return path[: max(1, min(count, len(path)))]
+
+
+def _is_key(key: Any) -> bool:
+    if type(key) is tuple:
+        return all(map(_is_key, key))
+    return type(key) in (int, str, bool, type(None))
+
+
+def _root_name(root: Path) -> str:
+    if root[-1] == (".", "__self__"):  # of a method that was reached by name
+        return "self"
+    names = [s for s in root if not (s[0] == "." and s[1].startswith("__"))]
+    kept = names[-1:] if names else root[-1:]
+    return path_name((("global", str(kept[0][1]).rpartition(".")[2]),))
+
+
+def with_steps(text: str, steps: Iterable[Step]) -> str:
+    """The expression that reads what lies some steps further."""
+    for kind, key in steps:
+        text = attribute(text, key) if kind == "." else f"{text}[{key_text(key)}]"
+    return text
+
+
+def key_text(key: Any) -> str:
+    """A literal, a string in double quotes."""
+    text = repr(key)
+    plain = isinstance(key, str) and text[0] == "'" and '"' not in text and "\\" not in text
+    return f'"{text[1:-1]}"' if plain else text
+
+
+def _free(name: str, used: set[str]) -> str:
+    found, number = name, 0
+    while found in used:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def arguments_in(tree: OutTree) -> Iterator[Path]:
+    """The paths of the objects from outside in a result."""
+    if isinstance(tree, Argument):
+        yield tree.path
+    elif isinstance(tree, Either):
+        yield from (*arguments_in(tree.first), *arguments_in(tree.second))
+    elif isinstance(tree, Tree):
+        for child in tree.children:
+            yield from arguments_in(child)
+
+
+def holds_argument(tree: OutTree) -> bool:
+    """Whether a result holds an object from outside."""
+    return any(True for _ in arguments_in(tree))
+
+
+def leaves_in(tree: OutTree) -> Iterator[int]:
+    """The positions of the kernel's results in a result."""
+    if isinstance(tree, Out):
+        yield tree.index
+    elif isinstance(tree, Either):
+        yield tree.condition.index
+        yield from (*leaves_in(tree.first), *leaves_in(tree.second))
+    elif isinstance(tree, Tree):
+        for child in tree.children:
+            yield from leaves_in(child)
+
+
+def _objects(tree: OutTree) -> Iterator[Any]:
+    """The objects that a result holds as they are, and the classes whose instances are made."""
+    if isinstance(tree, Fixed):
+        if not _is_literal(tree.value):
+            yield tree.value
+    elif isinstance(tree, Tree):
+        if tree.kind in ("namedtuple", "dataclass") and _is_called_by_fields(tree.cls):
+            yield tree.cls
+        if tree.kind == "dict":
+            yield from (key for key in tree.keys if not _is_literal(key))
+        for child in tree.children:
+            yield from _objects(child)
+    elif isinstance(tree, Either):
+        yield from (*_objects(tree.first), *_objects(tree.second))
+
+
+def _is_literal(value: Any) -> bool:
+    return type(value) in _LITERALS
+
+
+def _is_called_by_fields(cls: Any) -> bool:
+    """Whether a call with the values of all fields makes an instance of exactly these."""
+    if not dataclasses.is_dataclass(cls):
+        return True  # a namedtuple
+    made: Any = cls
+    own = made.__dataclass_params__.init and "__init__" in vars(cls)
+    fields = dataclasses.fields(made)
+    plain = all(f.init and not getattr(f, "kw_only", False) for f in fields)
+    return own and plain and not hasattr(cls, "__post_init__")

@@ -1,0 +1,80 @@
+"""Runtime routines that have no kernel, written out as loops on loop-level IR.
+
+`rt.gemm_at` becomes a loop nest, which is a grid with a sum inside of each thread.  `rt.reserve`
+becomes a test, an allocation and a copy.
+"""
+
+from __future__ import annotations
+
+from ..loop_ir import nodes as L
+from .symbols import Symbols
+
+
+def expand_routines(body: list[L.Stmt], symbols: Symbols) -> None:
+    """Rewrite `body` in place."""
+    out: list[L.Stmt] = []
+    for s in body:
+        for inner in L.blocks_of(s):
+            expand_routines(inner, symbols)
+        if isinstance(s, L.Call) and s.function == "rt.gemm_at":
+            out += _gathered_product(s, symbols)
+        elif isinstance(s, L.CallBuffers) and s.function == "rt.reserve":
+            out += _reserve(s, symbols)
+        else:
+            out.append(s)
+    body[:] = out
+
+
+def _gathered_product(s: L.Call, symbols: Symbols) -> list[L.Stmt]:
+    """c = A @ b or c += A @ b, where A[i, p] is element rows[i] + columns[p] of `a`."""
+    a, rows, columns, b, add, c = s.args
+    assert all(isinstance(x, L.Subview) for x in (a, rows, columns, b, c))
+    assert isinstance(a, L.Subview) and isinstance(b, L.Subview) and isinstance(c, L.Subview)
+    assert isinstance(rows, L.Subview) and isinstance(columns, L.Subview)
+    dtype, rank = symbols.buffers[a.buffer]
+    flat = symbols.new_buffer(f"{a.buffer}_flat", dtype, 1)
+    first: L.Expr = L.ZERO
+    for axis in range(rank):
+        i = a.index[axis] if axis < len(a.index) else L.ZERO
+        first = L.add(L.mul(first, L.Size(a.buffer, axis)), i)
+    size = L.product(tuple(L.Size(a.buffer, axis) for axis in range(rank)))
+    i, j, p = (symbols.new_scalar(hint) for hint in ("row", "column", "term"))
+    total = symbols.new_scalar("total", dtype)
+    at = L.add(
+        L.add(first, L.Load(rows.buffer, (i,), "int64")), L.Load(columns.buffer, (p,), "int64")
+    )
+    term = L.Bin("*", L.Load(flat, (at,), dtype), L.Load(b.buffer, (*b.index, p, j), dtype), dtype)
+    is_sum = isinstance(add, L.Lit) and add.value
+    nest = L.Loop(
+        i.name, L.ZERO, L.Size(rows.buffer, 0), L.ONE,
+        [L.Loop(
+            j.name, L.ZERO, L.Size(c.buffer, len(c.index) + 1), L.ONE,
+            [
+                L.Let(total.name, L.Lit(0, dtype)),
+                L.Loop(
+                    p.name, L.ZERO, L.Size(columns.buffer, 0), L.ONE,
+                    [L.Let(total.name, L.Bin("+", total, term, dtype))],
+                ),
+                L.Store(c.buffer, (*c.index, i, j), total, bool(is_sum)),
+            ],
+        )],
+    )  # fmt: skip
+    return [L.View(flat, a.buffer, (size,)), nest]
+
+
+def _reserve(s: L.CallBuffers, symbols: Symbols) -> list[L.Stmt]:
+    """A buffer with its first `used` elements and capacity for `more`."""
+    (name,), (buffer, used, more) = s.names, s.args
+    assert isinstance(buffer, L.Subview) and not isinstance(used, L.Subview)
+    assert not isinstance(more, L.Subview)
+    dtype, _ = symbols.buffers[buffer.buffer]
+    longer = symbols.new_buffer(f"{name}_longer", dtype, 1)
+    i = symbols.new_scalar("k")
+    copy = L.Loop(
+        i.name, L.ZERO, used, L.ONE, [L.Store(longer, (i,), L.Load(buffer.buffer, (i,), dtype))]
+    )
+    size = L.add(L.mul(L.add(used, more), L.lit(2)), L.lit(8))
+    free = L.sub(L.Size(buffer.buffer, 0), used)
+    grow: list[L.Stmt] = [L.Alloc(longer, dtype, (size,)), copy, L.Rebind(name, longer)]
+    keep: list[L.Stmt] = [] if name == buffer.buffer else [L.Rebind(name, buffer.buffer)]
+    return [L.If(L.compare(">", more, free), grow, keep)]

@@ -1,0 +1,91 @@
+"""The plan of a routine: a host function, its kernels, and what there is to say about them.
+
+    HostStmt = Let | Alloc | View | Rebind | Loop | While | If | Break | Fail | Comment | Return
+             | Call("rt.gemm", …)           as in loop IR; the host runs them in order
+             | Fetch(name, slot, dtype)     the value of a slot, as a host scalar; synchronises
+             | Blocks(name, cells)          the number of blocks for so many cells
+             | Launch(kernel, blocks, cells)
+
+A slot is a one-element array that holds a device scalar.  A launch without `cells` is of one
+thread.  `blocks` is the number of blocks for `cells` if it has a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...ir.record import field, record
+from ..loop_ir import nodes as L
+from .kernel_writer import Failure, KernelText
+from .program import HostResult, Statistics, Verdict
+from .symbols import Symbols
+
+
+@record
+class Fetch:
+    name: str
+    slot: str
+    dtype: str
+
+
+@record
+class Blocks:
+    name: str
+    cells: L.Expr
+
+
+@record
+class Launch:
+    kernel: KernelText
+    blocks: L.Expr | None = None
+    cells: L.Expr | None = None
+
+
+HostStmt = L.Stmt | Fetch | Blocks | Launch
+
+
+@record
+class Plan:
+    """A host function, of `HostStmt`, and its kernels.  `slots` are the device scalars."""
+
+    body: list[Any] = field(default_factory=list[Any])
+    kernels: list[KernelText] = field(default_factory=list[KernelText])
+    failures: list[Failure] = field(default_factory=list[Failure])
+    slots: set[str] = field(default_factory=set[str])
+    verdicts: list[Verdict] = field(default_factory=list[Verdict])
+    results: list[HostResult] = field(default_factory=list[HostResult])
+    syncs: int = 0
+    symbols: Symbols = field(default_factory=Symbols)
+
+    def gemm_dtypes(self) -> list[str]:
+        """The dtypes of the matrix products."""
+        outs = [s.args[-1] for s in walk(self.body) if isinstance(s, L.Call)]
+        return sorted({self.symbols.buffers[c.buffer][0] for c in outs if isinstance(c, L.Subview)})
+
+    def statistics(self) -> Statistics:
+        """The numbers of launches, loops and synchronisations."""
+        stats = Statistics(
+            grids=sum(k.kind == "grid" for k in self.kernels),
+            threads=sum(k.kind == "thread" for k in self.kernels),
+            atomics=sum(k.atomics for k in self.kernels),
+            syncs=self.syncs,
+        )
+        for s in walk(self.body):
+            stats.launches += isinstance(s, (Launch, L.Call))
+            stats.gemms += isinstance(s, L.Call)
+            if isinstance(s, (L.Loop, L.While)):
+                inside = [q for q in walk(s.body) if isinstance(q, (Launch, L.Call))]
+                stats.host_loops += bool(inside)
+                stats.glue_loops += bool(inside) and all(
+                    isinstance(q, Launch) and q.kernel.kind == "thread" for q in inside
+                )
+        return stats
+
+
+def walk(body: Sequence[Any]) -> Iterator[Any]:
+    """All statements of a host function, those of inner blocks included."""
+    for stmt in body:
+        yield stmt
+        for block in L.blocks_of(stmt):
+            yield from walk(block)

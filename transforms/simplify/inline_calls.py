@@ -1,0 +1,172 @@
+"""Inline the calls of a module, in value form.
+
+It runs after the last differentiation, before simplification and the choice of saved values, so
+that they see one function.  A function that calls itself stays one.
+
+The facts about sizes come along.  A callee's equalities become equalities of the caller, in terms
+of the names of the clone, and the caller's own symbols for the sizes of a result are defined by
+the value that the callee returns.
+"""
+
+from __future__ import annotations
+
+from ..ir.builder import NameSupply
+from ..ir.clone import clone_block
+from ..ir.nodes import (
+    Array,
+    Block,
+    Call,
+    Function,
+    Module,
+    Operand,
+    Origin,
+    Scalar,
+    Var,
+    calls_in,
+    inner_targets_of,
+    map_blocks,
+    substitute,
+    targets_of,
+    walk,
+)
+from ..ir.quote import file_name
+from ..ir.record import replace
+from ..ir.scopes import names_of
+from ..ir.symbolic_dims import Dim, Facts
+
+
+def inline_calls(module: Module, facts: Facts) -> Module:
+    """The module with all calls inlined but those of functions that call themselves.  `facts` are
+    those of the entry; the equalities of the callees are added to them."""
+    inliner = _Inliner(module)
+    main = inliner.inlined(module.main, facts)
+    others = {name: inliner.function(name) for name in inliner.recursive}
+    return Module({main.name: main, **others}, main.name)
+
+
+class _Inliner:
+    def __init__(self, module: Module) -> None:
+        self.functions = module.functions
+        self.recursive = [name for name in module.functions if _calls_itself(name, module)]
+        self.done: dict[str, Function] = {}
+
+    def function(self, name: str) -> Function:
+        """A function with the calls in it inlined."""
+        if name not in self.done:
+            f = self.functions[name]
+            facts = f.notes["facts"].copy()
+            self.done[name] = replace(self.inlined(f, facts), notes={**f.notes, "facts": facts})
+        return self.done[name]
+
+    def inlined(self, f: Function, facts: Facts) -> Function:
+        if all(name in self.recursive for name in calls_in(f.body)):
+            return f
+        caller = _Caller(self, NameSupply(names_of(f)), facts)
+        body = substitute(caller.block(f.body), caller.read)
+        results = [caller.read(x) for x in f.results]
+        effects = [(p, caller.read(v)) for p, v in f.effects]
+        return replace(f, body=body, results=results, effects=effects)
+
+
+class _Caller:
+    """One function while calls are inlined into it.  `renamed` are the results of calls."""
+
+    def __init__(self, inliner: _Inliner, names: NameSupply, facts: Facts) -> None:
+        self.inliner, self.names, self.facts = inliner, names, facts
+        self.renamed: dict[str, Operand] = {}
+
+    def read(self, x: Operand) -> Operand:
+        while isinstance(x, Var) and x.name in self.renamed:
+            x = self.renamed[x.name]
+        return x
+
+    def block(self, block: Block) -> Block:
+        out: Block = []
+        for stmt in block:
+            if isinstance(stmt, Call) and stmt.function not in self.inliner.recursive:
+                out += self.call(stmt)
+            else:
+                out.append(map_blocks(stmt, self.block))
+        return out
+
+    def call(self, stmt: Call) -> Block:
+        f = self.inliner.function(stmt.function)
+        args = [self.read(x) for x in stmt.args]
+        inside: dict[str, Operand] = {p.name: x for p, x in zip(f.params, args, strict=True)}
+        body = clone_block(f.body, self.names, inside)
+        for s in walk(body):
+            s.origin = _origin_at(s.origin, stmt.origin, f)
+        self.learn(f, inside)
+        for target, result in zip(stmt.targets, f.results, strict=True):
+            value = inside[result.name] if isinstance(result, Var) else result
+            self.renamed[target.name] = value
+            for symbol, dim in _own_symbols(target, value):
+                self.facts.define(symbol, dim)
+        return body
+
+    def learn(self, f: Function, inside: dict[str, Operand]) -> None:
+        """Adds the callee's equalities, in terms of the clone."""
+        known: Facts = f.notes["facts"]
+        if not known.equals:
+            return
+        bound = {v.name for s in walk(f.body) for v in (*targets_of(s), *inner_targets_of(s))}
+        symbols: dict[str, Dim] = {}
+        for name, x in inside.items():
+            if name in bound:
+                assert isinstance(x, Var)
+                symbols[name] = Dim.of(x.name)
+                symbols |= {f"{name}.{k}": Dim.of(f"{x.name}.{k}") for k in range(_rank(x))}
+            elif isinstance(x.type, Scalar):
+                if x.type.value is not None:
+                    symbols[name] = x.type.value
+            elif isinstance(x.type, Array):
+                symbols |= {f"{name}.{k}": dim for k, dim in enumerate(x.type.shape)}
+        for symbol, dim in known.equals.items():
+            new = symbols.get(symbol)
+            # The equalities of parameters are the caller's already: it relies on them.
+            if new is not None and new.symbol and symbol.partition(".")[0] in bound:
+                if dim.symbols <= symbols.keys():
+                    self.facts.define(new.symbol, dim.substitute(symbols))
+
+
+def _own_symbols(target: Var, value: Operand) -> list[tuple[str, Dim]]:
+    """The caller's symbols for the sizes of a result, or for its value, and what they are."""
+    if isinstance(target.type, Scalar):
+        own, known = target.type.value, getattr(value.type, "value", None)
+        return [(target.name, known)] if own == Dim.of(target.name) and known is not None else []
+    pairs: list[tuple[str, Dim]] = []
+    for axis, dim in enumerate(getattr(value.type, "shape", ())):
+        pairs.append((f"{target.name}.{axis}", dim))
+    return pairs
+
+
+def _rank(x: Operand) -> int:
+    return len(getattr(x.type, "shape", ()))
+
+
+def _origin_at(inner: Origin | None, call: Origin | None, f: Function) -> Origin | None:
+    """The origin of a statement of a callee, as a part of the statement that calls it."""
+    if inner is None or call is None:
+        return inner
+    return replace(
+        inner,
+        frame=(*call.frame, _frame_of(f), *inner.frame),
+        calls=(*call.calls, call.span, *inner.calls),
+        sweep=max(inner.sweep, call.sweep),
+    )
+
+
+def _frame_of(f: Function) -> str:
+    node = f.source.node
+    return f"{file_name(f.source.file)}:{node.line} {node.name}"
+
+
+def _calls_itself(name: str, module: Module) -> bool:
+    seen: set[str] = set()
+    todo = list(calls_in(module.functions[name].body))
+    while todo:
+        callee = todo.pop()
+        if callee not in seen:
+            seen.add(callee)
+            todo += calls_in(module.functions[callee].body)
+    return name in seen

@@ -1,0 +1,1 @@
+"""Branches and loops: their paths, and what is merged where paths meet."""

@@ -1,0 +1,1 @@
+"""Expressions and statements of core syntax."""

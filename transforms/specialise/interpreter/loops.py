@@ -1,0 +1,375 @@
+"""Loops: over ranges, rows, lists and static sequences; `while`; comprehensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.fixpoint import IterationLimit
+from ...ir.nodes import Operand, Scalar, While
+from ...ir.record import record
+from ...syntax import core
+from ..calls.python_calls import PythonCalls
+from ..control.joins import Joins
+from ..control.loop_joins import LoopJoins
+from ..control.peel import LONGEST, SHORT, Peel
+from ..dispatch import runs
+from ..heap.arrays import Arrays
+from ..heap.lists import Lists
+from ..operations.attributes import Attributes
+from ..operations.comparisons import Comparisons
+from ..operations.iterators import END, EXHAUSTED, Cursor, Iterators, LengthChanges
+from ..operations.operators import Operators
+from ..operations.streams import Stream, Streams
+from ..operations.truth import Truth
+from ..outside.objects import Objects
+from ..places import NeedUnroll, Places
+from ..session import Part
+from ..values import (
+    Cell,
+    CheckpointedVal,
+    Ended,
+    Items,
+    ListVal,
+    Num,
+    ProductVal,
+    RangeVal,
+    Value,
+    constant,
+)
+from .checkpointed_loops import CheckpointedLoops
+from .run_time_loops import RunTimeLoops
+
+
+class _TestChanges(Exception):
+    """The test of a loop has effects."""
+
+
+@record(eq=False)
+class Loops(Part):
+    """Loops and comprehensions."""
+
+    places: Places
+    arrays: Arrays
+    lists: Lists
+    joins: Joins
+    loop_joins: LoopJoins
+    peel: Peel
+    objects: Objects
+    operators: Operators
+    attributes: Attributes
+    streams: Streams
+    truth: Truth
+    comparisons: Comparisons
+    iterators: Iterators
+    python_calls: PythonCalls
+    run_time_loops: RunTimeLoops
+    checkpointed_loops: CheckpointedLoops
+
+    @runs(core.For)
+    def run_For(self, node: core.For) -> bool:
+        iterable = self.evaluator.eval(node.over)
+        return self.for_each(
+            node.target, iterable, lambda: self.evaluator.run(node.body, True), node.until, node
+        )
+
+    def for_each(
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+    ) -> bool:
+        iterable = self.operators.iterated(iterable, node)
+        if isinstance(iterable, CheckpointedVal):
+            return self.checkpointed_loops.checkpointed_loop(target, iterable, body, until, node)
+        with self.iterators.consumed_by_loop(iterable, until, node) as (source, iterator):
+            numeric = isinstance(source, (RangeVal, ProductVal))
+            cursor = None if numeric else self.iterators.cursor(source)
+            if cursor is not None:
+                return self._unrolled(target, cursor, body, until, node, iterator)
+            if numeric:
+                return self._run_time_loop(target, source, body, until, node)
+            with self.streams.holding(source, node):
+                return self._run_time_loop(target, source, body, until, node)
+
+    def _run_time_loop(
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+    ) -> bool:
+        def looped() -> bool:
+            if isinstance(iterable, RangeVal):
+                return self.run_time_loops.range_loop(target, iterable, body, until, node)
+            return self.run_time_loops.stream_loop(
+                target, self.streams.stream(iterable, node), body, until, node
+            )
+
+        def otherwise(need: NeedUnroll) -> bool:
+            items = self.objects.static_items(iterable)
+            if items is not None and len(items) > LONGEST:
+                items = None
+            if need.peel and (items is None or len(items) > SHORT):
+                attempt = self.session.checkpoint()
+                try:
+                    return self._peeled(
+                        target, self.streams.stream(iterable, node), body, until, node
+                    )
+                except NeedUnroll:
+                    if items is None:
+                        raise
+                    self.session.rollback(attempt)
+            if items is None:
+                raise need
+            cursor = self.iterators.cursor(iterable)
+            assert cursor is not None, iterable
+            return self._unrolled(target, cursor, body, until, node)
+
+        lists = self.streams.lists_in(iterable)
+        attempt = self.session.checkpoint() if lists else None
+        try:
+            with self.streams.running_over(lists):
+                return self._looped(looped, otherwise)
+        except LengthChanges as changes:
+            if changes.cell not in lists or attempt is None:
+                raise
+            self.session.rollback(attempt)
+            if not isinstance(iterable, ListVal):
+                text = "this list changes its length while a loop runs over it"
+                self.places.refuse(changes.node, text, "run over a copy: `list(...)`")
+        return self._live_loop(target, iterable.cell, body, until, node)
+
+    def _live_loop(
+        self, target: core.Expr, cell: Cell, body: Any, until: str | None, node: core.Node
+    ) -> bool:
+        """A loop over a list that it makes longer or shorter."""
+        place = f"<place L{node.line}>"
+        while place in self.state.env:
+            place += "'"
+        self.state.env[place] = constant(0)
+
+        def test() -> Num:
+            count = self.python_calls.call_len((ListVal(cell),), {}, node)
+            return self.comparisons.compare("<", self.state.env[place], count, node)
+
+        def inner() -> bool:
+            position = self.state.env[place]
+            self.state.env[place] = self.operators.binary("add", position, constant(1), node)
+            self.evaluator.bind(
+                target, self.attributes.sequence_index(ListVal(cell), position, node), node
+            )
+            return body()
+
+        with self.streams.holding(ListVal(cell), node):
+            ended = self._while(test, inner, until, node)
+        self.state.env.pop(place, None)
+        return ended
+
+    def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
+        """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
+        elements are known one by one."""
+        attempt = self.session.checkpoint()
+        rounds = IterationLimit("specialise: form of a loop")
+        while True:
+            rounds.count()
+            try:
+                return looped()
+            except NeedUnroll as need:
+                self.session.rollback(attempt)
+                trouble = need
+            try:
+                return otherwise(trouble)
+            except NeedUnroll as need:
+                self.session.rollback(attempt)
+                if not self._becomes_run_time_list(need.sequence):
+                    raise
+            attempt = self.session.checkpoint()
+
+    def _becomes_run_time_list(self, cell: Cell | None) -> bool:
+        """Whether a list of ours that was to be indexed can be one of the run, and is now.  An
+        empty one becomes one where something is appended to it; until then, no index is right."""
+        content = self.state.heap.get(cell) if cell is not None else None
+        if cell is None or cell.path or not isinstance(content, Items):
+            return False
+        if not content.values:
+            return self.arrays.becomes_run_time_list(cell)
+        elem = self.joins.element_type((self.state, content))
+        if elem is not None:
+            self.state.heap[cell] = self.lists.grow(content, elem, None)
+        return elem is not None
+
+    def _peeled(
+        self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: core.Node
+    ) -> bool:
+        def first() -> bool:
+            self.evaluator.bind(target, stream.element(constant(0)), node)
+            return body()
+
+        def rest() -> bool:
+            return self.run_time_loops.stream_loop(target, stream, body, until, node, 1)
+
+        some = self.comparisons.compare(">", stream.count, constant(0), node)
+        return self.peel.first_and_rest(some, first, rest, until, node)
+
+    def _unrolled(
+        self,
+        target: core.Expr,
+        cursor: Cursor,
+        body: Any,
+        until: str | None,
+        node: core.Node,
+        iterator: Cell | None = None,
+        longest: int = 0,
+    ) -> bool:
+        """One copy of the body per element of a static sequence, which is perhaps what an
+        iterator has left; at most `longest` elements, if that is known from before."""
+        if not longest:
+            items = self.objects.static_items(cursor.source)
+            assert items is not None, cursor.source
+            longest = cursor.at + len(items) + LONGEST
+        while True:
+            if iterator is not None:  # of which the body may have taken elements, too
+                left = self.arrays.usable(self.state.heap[iterator], node)
+                now = self.iterators.cursor(left)
+                assert now is not None, left
+                cursor = now
+            item = cursor.next(node)
+            if iterator is not None:
+                self.state.heap[iterator] = EXHAUSTED if item is END else cursor.rest()
+            if item is END:
+                return False
+            if cursor.at > longest:
+                self.places.refuse(node, "this loop makes what it runs over longer and longer")
+            self.evaluator.bind(target, item, node)
+            if body():
+                return True
+            over = self.peel.is_over(until, node)
+            if over.known is None:
+                return self.peel.unless(
+                    until,
+                    lambda c=cursor: self._unrolled(
+                        target, c, body, until, node, iterator, longest
+                    ),
+                    node,
+                )
+            if over.known[0]:
+                return False
+
+    @runs(core.While)
+    def run_While(self, node: core.While) -> bool:
+        def loop() -> bool:
+            test, body = (
+                lambda: self.truth.condition(node.test),
+                lambda: self.evaluator.run(node.body, True),
+            )
+            return self._while(test, body, node.until, node)
+
+        def otherwise(need: NeedUnroll) -> bool:
+            if need.peel:
+                cond = self.truth.condition(node.test)
+                return self.peel.first_and_rest(
+                    cond, lambda: self.evaluator.run(node.body), loop, node.until, node
+                )
+            return self._unrolled_while(node, LONGEST, need)
+
+        return self._looped(loop, otherwise)
+
+    def _unrolled_while(self, node: core.While, left: int, need: NeedUnroll) -> bool:
+        """One copy of the body per iteration, as long as the condition is known."""
+        while left:
+            left -= 1
+            cond = self.truth.condition(node.test)
+            if cond.known is None:
+                break
+            if not cond.known[0]:
+                return False
+            if self.evaluator.run(node.body, True):
+                return True
+            over = self.peel.is_over(node.until, node)
+            if over.known is None:
+                again = left
+                return self.peel.unless(
+                    node.until, lambda again=again: self._unrolled_while(node, again, need), node
+                )
+            if over.known[0]:
+                return False
+        raise need
+
+    def _while(
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
+    ) -> bool:
+        origin = self.b.origin
+        made: dict[str, Any] = {}
+
+        def once() -> tuple[bool, Operand | None]:
+            before, block = self.state.copy(), list[Any]()
+            with self.b.into(block):
+                cond = test()
+            if self.state.changed_since(before):
+                raise _TestChanges
+            made["test"], made["cond"] = block, cond
+            if body():
+                return True, None
+            return False, self.run_time_loops.until_operand(until, node)
+
+        attempt = self.session.checkpoint()
+        try:
+            block, carried, flag = self.loop_joins.loop(once, node)
+        except _TestChanges:
+            self.session.rollback(attempt)
+            return self._while_tested_inside(test, body, until, node)
+        if "cond" not in made:  # the test always raises
+            self.session.rollback(attempt)
+            test()
+            raise Ended
+        cond = made["cond"]
+        if cond.known is not None and not cond.known[0]:
+            self.session.rollback(attempt)  # there is no loop, but its test may fail
+            test()
+            return False
+        if cond.known is not None and flag is None:
+            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
+        self.b.block.append(
+            While(made["test"], cond.operand, block, carried, flag, trips,
+                  self.b.names.fresh("loop"), origin)
+        )  # fmt: skip
+        return False
+
+    def _while_tested_inside(
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
+    ) -> bool:
+        """A loop whose test has effects, those of the test that fails included: the test is a part
+        of the body, which ends the loop."""
+        origin = self.b.origin
+        failed = f"<failed L{node.line}>"
+        self.state.env[failed] = constant(False)
+
+        def fails() -> bool:
+            self.state.env[failed] = constant(True)
+            return False
+
+        def once() -> tuple[bool, Operand | None]:
+            self.state.env[failed] = constant(False)
+            cond = test()
+            if cond.known is not None:
+                ended = body() if cond.known[0] else fails()
+            else:
+                ended = self.joins.if_(cond, body, fails)
+            if ended:
+                return True, None
+            flags = [
+                f
+                for f in (
+                    self.run_time_loops.until_operand(until, node),
+                    self.run_time_loops.until_operand(failed, node),
+                )
+                if f
+            ]
+            both = self.b.emit("logical_or", *flags).operand if flags[1:] else None
+            return False, both or (flags[0] if flags else None)
+
+        block, carried, flag = self.loop_joins.loop(once, node)
+        if flag is None:
+            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
+        self.state.env.pop(failed, None)
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
+        label = self.b.names.fresh("loop")
+        self.b.block.append(
+            While([], constant(True).operand, block, carried, flag, trips, label, origin)
+        )
+        return False

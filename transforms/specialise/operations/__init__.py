@@ -1,0 +1,1 @@
+"""What operators, attributes, subscripts and iteration do with each kind of value."""

@@ -1,0 +1,519 @@
+"""Iterators: what is consumed, and what is computed only then.
+
+`zip`, `map`, `filter`, `enumerate`, `reversed`, `iter` and generator expressions make an iterator.
+It is a cell that holds what is left: consumed once, it is empty.  What `map`, `filter` and
+generator expressions compute is computed when they are consumed, all at once; where that could be
+told from computing it element by element, the program is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ...ir.nodes import Assign, Block, For, If, Raise, While, walk
+from ...ir.record import record, replace
+from ...syntax import core
+from ...syntax.names import names_in
+from ...syntax.traverse import walk as walk_syntax
+from ..caught_errors import can_fail
+from ..control.joins import Joins
+from ..heap.arrays import Arrays
+from ..outside.objects import Objects
+from ..places import Places
+from ..scopes import targets_of
+from ..session import Part
+from ..surface.library_calls import LibraryCalls
+from ..values import (
+    Cell,
+    Closure,
+    Conflict,
+    DictVal,
+    Ended,
+    EnumerateVal,
+    GeneratorVal,
+    Items,
+    IterVal,
+    KeysVal,
+    LibraryVal,
+    ListVal,
+    MapVal,
+    Num,
+    Obj,
+    ProductVal,
+    RangeVal,
+    RestVal,
+    SnapshotVal,
+    TupleVal,
+    Value,
+    ViewVal,
+    ZipVal,
+    constant,
+)
+from .attributes import Attributes
+from .comprehensions import Comprehensions
+from .truth import Truth
+
+EXHAUSTED = TupleVal(())
+
+
+END = object()
+
+
+LAZY = (GeneratorVal, MapVal, LibraryVal)
+
+
+ADVICE = "make a list of it: `list(...)`"
+
+
+@record(eq=False)
+class Iterators(Part):
+    """Iterators and generators, and what they have left."""
+
+    places: Places
+    arrays: Arrays
+    joins: Joins
+    objects: Objects
+    library_calls: LibraryCalls
+    attributes: Attributes
+    truth: Truth
+    comprehensions: Comprehensions
+
+    # ---- making
+
+    def iterator(self, source: Value, cls: type) -> IterVal:
+        cell = Cell()
+        self.state.heap[cell] = self._begun(source)
+        return IterVal(cell, cls)
+
+    def _begun(self, source: Value) -> Value:
+        """A sequence as an iterator over it begins: a dict must keep its keys from then on."""
+        if isinstance(source, (DictVal, ViewVal)):
+            return KeysVal(source, self.state.heap[source.cell].keys)
+        if isinstance(source, (ZipVal, MapVal)):
+            return replace(source, inners=tuple(map(self._begun, source.inners)))
+        if isinstance(source, EnumerateVal):
+            return replace(source, inner=self._begun(source.inner))
+        if isinstance(source, GeneratorVal):
+            return replace(source, first=self._begun(source.first))
+        return source
+
+    def generator(self, node: core.Comp) -> Value:
+        first = self.evaluator.eval(node.clauses[0].over)
+        source = GeneratorVal(node, self.places.frame, first)
+        return self.iterator(source, type(_ for _ in ()))
+
+    # ---- consuming
+
+    def whole(self, value: Value, node: core.Node) -> Value:
+        """All that is left of an iterator, which is empty then; other values as they are."""
+        if isinstance(value, IterVal):
+            source = self.arrays.usable(self.state.heap[value.cell], node)
+            self.state.heap[value.cell] = EXHAUSTED
+            value = source
+        return self.computed(self.opened(value, node), node)
+
+    def opened(self, source: Value, node: core.Node) -> Value:
+        """A sequence without iterators in it: those are consumed with it."""
+        if isinstance(source, EnumerateVal):
+            return EnumerateVal(self.whole(source.inner, node), source.start)
+        if isinstance(source, ZipVal):
+            return self._opened_zip(source, node)
+        if isinstance(source, KeysVal):
+            self.check_keys(source, node)
+            return source.inner
+        if isinstance(source, SnapshotVal):
+            if self.state.heap.get(source.cell) is not source.content:
+                self.places.refuse(
+                    node, "what this runs over has changed since it was made", ADVICE
+                )
+            return source.inner
+        return source
+
+    def _opened_zip(self, source: ZipVal, node: core.Node) -> Value:
+        inners = source.inners
+        cells = [i.cell for i in inners if isinstance(i, IterVal)]
+        if len(set(cells)) < len(cells):
+            return self._alternating(inners, node)
+        left = [self.whole(i, node) for i in inners]
+        sizes = [self.objects.static_items(i) for i in left]
+        if len(inners) > 1:
+            for position, inner in enumerate(inners):
+                if isinstance(inner, IterVal):
+                    self.state.heap[inner.cell] = _after_zip(sizes, position)
+        return ZipVal(tuple(left))
+
+    def _alternating(self, inners: tuple[Value, ...], node: core.Node) -> Value:
+        """`zip(it, it)` takes its elements from one iterator by turns."""
+        if any(i != inners[0] for i in inners):
+            self.places.refuse(node, "zip takes some of these elements by turns", ADVICE)
+        items = self.objects.static_items(self.whole(inners[0], node))
+        if items is None:
+            self.places.refuse(
+                node, "zip takes the elements of a run-time sequence by turns", ADVICE
+            )
+        n = len(inners)
+        groups = [TupleVal(tuple(items[i : i + n])) for i in range(0, len(items) - n + 1, n)]
+        return TupleVal(tuple(groups))
+
+    def computed(self, value: Value, node: core.Node) -> Value:
+        """What `map`, `filter` and generator expressions give, as a list."""
+        if isinstance(value, GeneratorVal):
+            return self._generated(value, node)
+        if isinstance(value, MapVal):
+            return self._mapped(value, node)
+        if isinstance(value, LibraryVal):
+            args = tuple(self.whole(a, node) for a in value.inners)
+            kwargs = {k: self.whole(v, node) for k, v in value.kwargs.items()}
+            return self.library_calls.run_library(value.program, value.value, args, kwargs, node)
+        return value
+
+    def _generated(self, value: GeneratorVal, node: core.Node) -> Value:
+        if value.frame is self.places.frame:
+            return self.comprehensions.comprehension(value.node, value.first)
+        if any(isinstance(n, core.Bind) for n in walk_syntax(value.node)):
+            text = "a generator that binds names of its function is consumed in another"
+            self.places.refuse(node, text, ADVICE)
+        # Its body is a function of its first iterable, which sees the names of its frame.
+        node_, name = value.node, "s2s_first_iterable"
+        first, *others = node_.clauses
+        over = replace(first, over=core.Name(first.over.at, name))
+        body = replace(node_, kind="list", clauses=(over, *others))
+        params = core.Params(node_.at, plain=(core.Param(node_.at, name),))
+        returned = (core.Return(node_.at, body),)
+        function = core.Func(node_.at, "<lambda>", params, returned, True)
+        return self.evaluator.call(Closure(function, value.frame), (value.first,), {}, node)
+
+    def _mapped(self, value: MapVal, node: core.Node) -> Value:
+        source = self.opened(ZipVal(value.inners), node)
+        made = self.places.fresh_name(f"mapped_L{node.line}")
+        element = self.places.fresh_name(f"element_L{node.line}")
+        while made in self.state.env or element in self.state.env:  # a map in this one
+            made, element = f"{made}_", f"{element}_"
+        self.state.env[made] = self.arrays.new_list((), made)
+
+        def keep(item: Value) -> bool:
+            self.evaluator.call_method(self.state.env[made], "append", (item,), {}, node)
+            return False
+
+        def body() -> bool:
+            values = self.state.env.pop(element).values
+            if not value.keeps:
+                return keep(self.evaluator.call(value.function, values, {}, node))
+            kept = self._is_kept(value.function, values[0], node)
+            if kept.known is not None:
+                return keep(values[0]) if kept.known[0] else False
+            return self.joins.if_(kept, lambda: keep(values[0]), lambda: False)
+
+        target = core.Name(node.at, element)
+        self.evaluator.for_each(target, source, body, None, node)
+        return self.arrays.usable(self.state.env.pop(made), node)
+
+    def _is_kept(self, function: Value, item: Value, node: core.Node) -> Num:
+        if isinstance(function, Obj) and function.value is None:
+            return self.truth.truth(item, node)
+        return self.truth.truth(self.evaluator.call(function, (item,), {}, node), node)
+
+    # ---- loops
+
+    @contextmanager
+    def consumed_by_loop(
+        self, value: Value, until: str | None, node: core.Node
+    ) -> Iterator[tuple[Value, Cell | None]]:
+        """What a loop runs over, and the cell of the iterator that it is.  A loop that may be left
+        leaves an unknown part of a run-time iterator."""
+        if not isinstance(value, IterVal):
+            yield value, None
+            return
+        cell = value.cell
+        source = self.arrays.usable(self.state.heap[cell], node)
+        if self._is_static(source):
+            yield source, cell
+            return
+        self.state.heap[cell] = Conflict("a loop runs over this iterator")
+        inner = self._resolved(source, node)
+        check = self._unchanged(inner, node)
+        iterators = [v.cell for v in _parts(source, IterVal)]
+        source = self._at_once(source, inner, until, node)
+        yield source, None
+        if _has(inner, (*LAZY, SnapshotVal)):
+            check()
+        if until is None:
+            self.state.heap[cell] = EXHAUSTED
+        else:
+            left = Conflict("how much a loop has left of this iterator depends on the run")
+            self.state.heap.update(dict.fromkeys([cell, *iterators], left))
+
+    def _resolved(self, source: Value, node: core.Node) -> Value:
+        """A sequence with what its iterators have left in their places; nothing is consumed."""
+        if isinstance(source, IterVal):
+            return self._resolved(self.arrays.usable(self.state.heap[source.cell], node), node)
+        if isinstance(source, (ZipVal, MapVal, LibraryVal)):
+            inners = tuple(self._resolved(i, node) for i in source.inners)
+            return replace(source, inners=inners)
+        if isinstance(source, EnumerateVal):
+            return replace(source, inner=self._resolved(source.inner, node))
+        if isinstance(source, GeneratorVal):
+            return replace(source, first=self._resolved(source.first, node))
+        return source
+
+    def _is_static(self, source: Value) -> bool:
+        """Whether a loop over it takes one element after the other while compiling."""
+        numeric = isinstance(source, (RangeVal, ProductVal))
+        return not numeric and self.cursor(source) is not None
+
+    def _at_once(self, source: Value, inner: Value, until: str | None, node: core.Node) -> Value:
+        """The source with all computed that Python computes between the iterations.  That must
+        have no effects; `inner` is the source without iterators."""
+        if not _has(inner, LAZY):
+            return self.opened(source, node)
+        before, block = self.state.copy(), list[Any]()
+        try:
+            with self.b.into(block):
+                made = self.computed(self.opened(source, node), node)
+        except Ended:  # it always fails, with an error that must not get lost
+            self.b.block.extend(block)
+            raise
+        for cell in self.iterators_in(source):  # that they are consumed is no effect
+            before.heap[cell] = self.state.heap[cell]
+        if self.state.changed_since(before) or not self.is_quiet(block, until is None):
+            text = "what this iterator computes has effects, or may fail, between iterations"
+            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+        self.b.block.extend(block)
+        return made
+
+    def is_quiet(self, block: Block, may_fail: bool) -> bool:
+        """Whether nobody can tell when a block runs, or whether; `may_fail`: but for errors."""
+        loops: dict[str, For] = {}
+        for stmt in walk(block):
+            if isinstance(stmt, For):
+                loops[stmt.index.name] = stmt
+            elif isinstance(stmt, Assign):
+                if not may_fail and can_fail(stmt.op, loops, self.b.definitions):
+                    return False
+            elif not isinstance(stmt, (If, While)) and not (may_fail and isinstance(stmt, Raise)):
+                return False
+        return True
+
+    def iterators_in(self, source: Value) -> set[Cell]:
+        """The cells of the iterators that are consumed with a sequence."""
+        cells: set[Cell] = set()
+        for part in _parts(source, IterVal):
+            cells |= {part.cell, *self.iterators_in(self.state.heap[part.cell])}
+        return cells
+
+    def searched(self, value: Value, wanted: bool, node: core.Node) -> Num | None:
+        """Whether some element of a generator is true, or false, taking no more elements than it
+        needs to know; None if taking them all makes no difference."""
+        if not isinstance(value, IterVal):
+            return None
+        source = self.arrays.usable(self.state.heap[value.cell], node)
+        if not isinstance(source, LAZY):
+            return None
+        attempt, before, block = self.session.checkpoint(), self.state.copy(), list[Any]()
+        with self.b.into(block), suppress(Ended):
+            self.whole(value, node)
+        for cell in {value.cell, *self.iterators_in(source)} & before.heap.keys():
+            before.heap[cell] = self.state.heap[cell]
+        quiet = self.is_quiet(block, False) and not self.state.changed_since(before)
+        self.session.rollback(attempt)
+        if quiet and not self.iterators_in(source):
+            return None
+        if not isinstance(source, GeneratorVal) or source.frame is not self.places.frame:
+            text = "what this iterator computes has effects, or may fail, after the first element"
+            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+        flag = f"<found L{node.line}>"
+        self.state.env[flag] = constant(False)
+
+        def look(item: Value) -> None:
+            found = self.truth.truth(item, node)
+            self.state.env[flag] = found if wanted else self.truth.not_(found, node)
+
+        self.comprehensions.generate(source.node, source.first, look, flag)
+        left = Conflict("how much of this generator is left depends on the run")
+        self.state.heap[value.cell] = left
+        return self.truth.truth(self.arrays.usable(self.state.env.pop(flag), node), node)
+
+    def _unchanged(self, source: Value, node: core.Node) -> Callable[[], None]:
+        """A check, for after the loop, that it did not change what the source reads."""
+        names = [(g.frame, n) for g in _parts(source, GeneratorVal) for n in _loaded(g.node)]
+        functions = [m.function for m in _parts(source, MapVal)]
+        functions = [f for f in functions if isinstance(f, Closure)]
+        names += [(f.frame, n) for f in functions for n in _loaded(f.node)]
+        found = [self.places.env_of(frame).get(name) for frame, name in names]
+        cells = {*self.arrays.cells_in([*found, *_leaves(source)])}
+        iterators = {v.cell for v in _parts(source, IterVal)}
+        held = {c: self.state.heap.get(c) for c in cells - iterators}
+
+        def check() -> None:
+            now = [self.places.env_of(frame).get(name) for frame, name in names]
+            same = all(p is q for p, q in zip(found, now))
+            if not same or any(self.state.heap.get(c) is not v for c, v in held.items()):
+                text = "this loop changes what its iterator is computed from"
+                self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+
+        return check
+
+    def check_keys(self, source: KeysVal, node: core.Node) -> None:
+        now = self.arrays.usable(self.state.heap[source.inner.cell], node).keys
+        if len(now) != len(source.keys):
+            self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
+        if now != source.keys:
+            self.places.refuse(
+                node, "this dict gets other keys while an iterator runs over it", ADVICE
+            )
+
+    # ---- one element after the other
+
+    def cursor(self, source: Value) -> Cursor | None:
+        """The elements of a sequence, one by one and as they are then; None if how many there are
+        turns out at run time."""
+        if isinstance(source, RestVal):
+            inner = self.cursor(source.inner)
+            return None if inner is None else inner.moved(source.start)
+        if isinstance(source, ListVal):
+            known = isinstance(self.state.heap[source.cell], Items)
+            return _ListCursor(self, source) if known else None
+        if isinstance(source, KeysVal):
+            return _DictCursor(self, source)
+        if isinstance(source, (DictVal, ViewVal)):
+            return _DictCursor(self, self._begun(source))
+        if isinstance(source, EnumerateVal):
+            inner = self.cursor(source.inner)
+            known = inner is not None and source.start.known is not None
+            return _ZipCursor(self, source, [inner]) if known else None  # type: ignore[list-item]
+        if isinstance(source, ZipVal):
+            inners = [self.cursor(i) for i in source.inners]
+            return None if None in inners else _ZipCursor(self, source, inners)  # type: ignore[arg-type]
+        if isinstance(source, (IterVal, SnapshotVal, *LAZY)):
+            return None
+        items = self.objects.static_items(source)
+        return None if items is None else _TupleCursor(self, source, items)
+
+
+class Cursor:
+    """A position in a sequence."""
+
+    def __init__(self, owner: Any, source: Value) -> None:
+        self.owner, self.source, self.at = owner, source, 0
+
+    def next(self, node: core.Node) -> Value:
+        """The element at the position, which moves on, or END."""
+        item = self.item(node)
+        if item is not END:
+            self.at += 1
+        return item
+
+    def item(self, node: core.Node) -> Value:
+        raise NotImplementedError
+
+    def moved(self, by: int) -> Cursor:
+        self.at += by
+        return self
+
+    def rest(self) -> Value:
+        """What is left."""
+        return RestVal(self.source, self.at) if self.at else self.source
+
+
+class _TupleCursor(Cursor):
+    def __init__(self, owner: Any, source: Value, items: list[Value]) -> None:
+        super().__init__(owner, source)
+        self.items = items
+
+    def item(self, node: core.Node) -> Value:
+        return self.items[self.at] if self.at < len(self.items) else END
+
+
+class _ListCursor(Cursor):
+    """A list that is changed while it is run over is read as it is by then."""
+
+    def item(self, node: core.Node) -> Value:
+        content = self.owner.arrays.usable(self.owner.state.heap[self.source.cell], node)
+        if not isinstance(content, Items):
+            text = "whether this loop makes its list longer or shorter turns out at run time"
+            self.owner.places.refuse(node, text, "run over a copy: `list(...)`")
+        return content.values[self.at] if self.at < len(content.values) else END
+
+
+class _DictCursor(Cursor):
+    def item(self, node: core.Node) -> Value:
+        self.owner.check_keys(self.source, node)
+        items = self.owner.objects.static_items(self.source.inner)
+        return items[self.at] if self.at < len(items) else END
+
+
+class _ZipCursor(Cursor):
+    """Of `zip` and of `enumerate`."""
+
+    def __init__(self, owner: Any, source: Value, inners: list[Cursor]) -> None:
+        super().__init__(owner, source)
+        self.inners = inners
+
+    def moved(self, by: int) -> Cursor:
+        for inner in self.inners:
+            inner.moved(by)
+        return super().moved(by)
+
+    def item(self, node: core.Node) -> Value:
+        items = []
+        for inner in self.inners:
+            items.append(inner.next(node))
+            if items[-1] is END:
+                return END
+        if isinstance(self.source, EnumerateVal):
+            first = self.source.start.known
+            assert first is not None
+            items.insert(0, constant(first[0] + self.at))
+        return TupleVal(tuple(items))
+
+
+class LengthChanges(Exception):
+    """A run-time list becomes longer or shorter while a loop runs over it."""
+
+    def __init__(self, cell: Cell, node: core.Node) -> None:
+        self.cell, self.node = cell, node
+        super().__init__(cell)
+
+
+def _after_zip(sizes: list[Any], position: int) -> Value:
+    """What `zip` leaves of one of several iterators: it takes one element of each in turn, until
+    there is none."""
+    if any(items is None for items in sizes):
+        return Conflict("how much zip has left of this iterator depends on the run")
+    rounds = min(len(items) for items in sizes)
+    last = next(i for i, items in enumerate(sizes) if len(items) == rounds)
+    return TupleVal(tuple(sizes[position][rounds + (position < last) :]))
+
+
+def _inside(value: Value) -> tuple[Any, ...]:
+    """The sequences that a sequence is made of."""
+    if isinstance(value, (MapVal, ZipVal, ProductVal, LibraryVal)):
+        return value.inners
+    if isinstance(value, (EnumerateVal, RestVal, SnapshotVal, KeysVal)):
+        return (value.inner,)
+    return (value.first,) if isinstance(value, GeneratorVal) else ()
+
+
+def _parts(value: Value, kinds: Any) -> list[Any]:
+    found = [value] if isinstance(value, kinds) else []
+    return found + [p for inner in _inside(value) for p in _parts(inner, kinds)]
+
+
+def _leaves(value: Value) -> list[Value]:
+    inner = _inside(value)
+    return [leaf for v in inner for leaf in _leaves(v)] if inner else [value]
+
+
+def _has(value: Value, kinds: Any) -> bool:
+    return bool(_parts(value, kinds))
+
+
+def _loaded(node: core.Comp | core.Func) -> list[str]:
+    """The names that a comprehension or a function reads, but for its own variables."""
+    if isinstance(node, core.Comp):
+        own = targets_of(node)
+    else:
+        own = {p.name for p in node.params.all()}
+    return sorted({*names_in(node)} - own)

@@ -1,0 +1,1 @@
+"""Arguments and objects from outside: reading them, guards on them, effects on them."""

@@ -1,0 +1,1 @@
+"""Operations of NumPy on arrays: calls of surfaces, and subscripts."""

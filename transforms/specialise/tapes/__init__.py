@@ -1,0 +1,1 @@
+"""Gradient tapes in the program."""

@@ -1,0 +1,123 @@
+"""Variables and the tapes that watch them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..autodiff.activity import edges
+from ..autodiff.cotangents import bar_type
+from ..ir.nodes import Block, Custom, Function, Operand, Var, is_float, walk
+from ..ir.record import field, record
+from ..syntax import core
+from .places import Places
+from .session import Part
+from .values import Cell
+
+
+@record(eq=False)
+class Tape:
+    """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
+    held when it was opened, `taken` are the names that existed then.  `watched` are values by
+    name, `cells` what arrays and Variables held when they were watched; `unrecorded` names what
+    was computed while recording was stopped; `copies` are statements before it that give numbers
+    that are watched a second name.  A tape `around` a block in plain Python began before it."""
+
+    block: Block
+    start: int
+    taken: frozenset[str]
+    accessed: bool = True
+    end: int | None = None
+    entry: dict[Cell, Var] = field(default_factory=dict)
+    watched: dict[str, Operand] = field(default_factory=dict)
+    cells: dict[Cell, Var] = field(default_factory=dict)
+    seen: dict[Cell, None] = field(default_factory=dict)
+    unrecorded: set[str] = field(default_factory=set)
+    copies: Block = field(default_factory=list)
+    around: bool = False
+    tensors: bool = False  # it is of the `tf` namespace, and gives tensors
+
+    @property
+    def last(self) -> int:
+        return len(self.block) if self.end is None else self.end
+
+
+# Loops of at most so many rounds gain by their number being known.
+SMALL = 32
+
+
+@record(eq=False)
+class Variables(Part):
+    """The Variables behind cells, and the tapes of the program."""
+
+    places: Places
+    # every tape of the program, those that are closed included
+    tapes: list[Tape] = field(default_factory=list, init=False)
+    # the Variables behind cells
+    variables: dict[Cell, Any] = field(default_factory=dict, init=False)
+
+    def watch(self, cell: Cell, variable: Any) -> None:
+        """From now on the cell is the array in a Variable."""
+        self.variables[cell] = variable
+
+    def open(self, tape: Tape) -> None:
+        self.tapes.append(tape)
+
+    def holders(self) -> Iterable[Any]:
+        return self.tapes
+
+    def variable_contents(self) -> dict[Cell, Var]:
+        return {c: self.state.heap[c] for c in self.variables if c in self.state.heap}
+
+    def know_small_sizes(self, type_: Any) -> None:
+        """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
+        do without; but a loop over the places of a window, or its channels, is quick only if
+        their number is known."""
+        for dim in type_.shape if type_.ndim > 2 else ():
+            size = self.b.facts.size_of(dim)
+            if size is not None and size <= SMALL:
+                self.b.facts.guard_size(dim)
+
+    def note_access(self, cell: Cell) -> None:
+        if cell in self.variables:
+            for tape in self.tapes:
+                if tape.end is None:
+                    tape.seen[cell] = None
+
+    def note_assignment(self, cell: Cell, old: Var) -> None:
+        """What a Variable is given while a tape is open is a new version of it, which passes its
+        adjoint on to the one before."""
+        if cell not in self.variables or all(t.end is not None for t in self.tapes):
+            return
+        now = self.state.heap[cell]
+        if not is_float(now.type):
+            return
+        bar = Var(self.b.names.fresh("out_bar"), bar_type(now.type))
+        rule = Function("pullback", [bar], [], [bar])
+        new = Var(self.b.names.fresh(now.user or now.name), now.type, now.user)
+        self.b.block.append(Custom([new], (now,), (old,), (), rule, self.b.origin))
+        self.state.heap[cell] = new
+
+    def refuse_variables_inside(self, block: Block, node: core.Node) -> None:
+        """A function with a gradient of its own has none by Variables that it reads by itself,
+        although tapes watch them."""
+        if all(t.end is not None or not t.accessed for t in self.tapes):
+            return
+        own = {
+            v.name: c for c, v in self.variable_contents().items() if self.variables[c].trainable
+        }
+        for stmt in walk(block):
+            for (_, source), _ in edges(stmt):
+                if source in own:
+                    name = self.variables[own[source]].name
+                    self.places.refuse(
+                        node,
+                        f"this function has a gradient of its own, and reads the Variable "
+                        f"{name}, for which that gives none",
+                        "pass the Variable as an argument",
+                    )
+
+
+@record(frozen=True)
+class TapeVal:
+    tape: Tape
