@@ -18,16 +18,16 @@ def augmented_arithmetic_vjp(x, y, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L7: a **= 2
-    a_bar = out_bar * 2.0 * a_L6
+    a_bar = 2.0 * out_bar * a_L6
     # L6: a /= 1.0 + y
-    a_5_1 = 1.0 + y
-    a_bar_1 = strong_mul(a_bar, 1.0 / a_5_1)
+    total = 1.0 + y
+    a_bar_1 = strong_mul(a_bar, 1.0 / total)
     # L5: a *= x
-    a_5_bar = strong_mul(a_bar, -a_L6 / a_5_1)
+    t_bar = strong_mul(a_bar, -a_L6 / total)
     a_bar = a_bar_1 * x
     x_bar = a_bar_1 * a_L4
     # L4: a -= 0.25 * y
-    y_bar = a_5_bar + -a_bar * 0.25
+    y_bar = t_bar + -0.25 * a_bar
     # L3: a += y
     y_bar += a_bar
     # L2: a = x

@@ -30,7 +30,7 @@ def branch_per_element_vjp(x, out_bar=1.0):
         v = x[k_L3]
         if v > 0.5:
             # L5: s += v * v
-            v_bar = s_bar * v * 2.0
+            v_bar = 2.0 * s_bar * v
         else:
             if v > 0.0:
                 # L7: s *= v
@@ -42,10 +42,10 @@ def branch_per_element_vjp(x, out_bar=1.0):
                     v_bar = -s_bar * np.cos(v)
                 else:
                     # L11: s = s / (2.0 + v)
-                    s_7_1 = 2.0 + v
-                    s_1 /= s_7_1
-                    s_bar_1 = strong_mul(s_bar, 1.0 / s_7_1)
-                    v_bar = strong_mul(s_bar, -s_1 / s_7_1)
+                    total = 2.0 + v
+                    s_1 /= total
+                    s_bar_1 = strong_mul(s_bar, 1.0 / total)
+                    v_bar = strong_mul(s_bar, -s_1 / total)
                     s_bar = s_bar_1
                 s_bar_1 = s_bar
             s_bar = s_bar_1

@@ -7,21 +7,21 @@ from s2s.transforms.runtime.helpers import strong_mul
 # v_bar is the adjoint of v.  L7 = elementwise.py line 7.
 # Saved for the adjoint sweep: nothing.
 def broadcast_everything_vjp(a, row, col, s, out_bar=1.0):
-    t_2 = s * row
-    t_4 = 2.0 + t_2 * col
-    t_5 = (a * row + col) / t_4
-    out = (t_5 - s).sum()
+    product = s * row
+    total = 2.0 + product * col
+    ratio = (a * row + col) / total
+    out = (ratio - s).sum()
 
     # ---- adjoint sweep ----
     # L2: return np.sum((a * row + col) / (2.0 + s * row * col) - s)
-    s_bar = (-np.broadcast_to(out_bar, a.shape)).sum()
-    t_1_bar = strong_mul(out_bar, 1.0 / t_4)
-    t_4_bar = strong_mul(out_bar, -t_5 / t_4)
-    t_2_bar = (t_4_bar * col).sum(axis=0)
-    col_bar = (t_4_bar * t_2).sum(axis=1, keepdims=True)
-    row_bar = t_2_bar * s
-    s_bar += (t_2_bar * row).sum()
-    col_bar += t_1_bar.sum(axis=1, keepdims=True)
-    a_bar = t_1_bar * row
-    row_bar += (t_1_bar * a).sum(axis=0)
+    s_bar = np.broadcast_to(-out_bar, a.shape).sum()
+    t_bar = strong_mul(out_bar, 1.0 / total)
+    total_bar = strong_mul(out_bar, -ratio / total)
+    product_bar = (total_bar * col).sum(axis=0)
+    col_bar = (total_bar * product).sum(axis=1, keepdims=True)
+    row_bar = s * product_bar
+    s_bar += (product_bar * row).sum()
+    col_bar += t_bar.sum(axis=1, keepdims=True)
+    a_bar = t_bar * row
+    row_bar += (t_bar * a).sum(axis=0)
     return out, (a_bar, row_bar, col_bar, s_bar)

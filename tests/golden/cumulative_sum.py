@@ -13,15 +13,16 @@ def cumulative_sum_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L6: return np.sum(y * y)
-    y_bar = out_bar * y * 2.0
+    y_bar = 2.0 * out_bar * y
     # L4: for i in range(1, x.shape[0])
     x_bar = np.zeros_like(x)
     for i in range(x.shape[0] - 1, 0, -1):
         # L5: y[i] = y[i - 1] + x[i]
-        t_6_bar = y_bar[i]
+        t_bar = y_bar[i]
         y_bar[i] = 0.0
-        x_bar[i] += t_6_bar
-        y_bar[i - 1] += t_6_bar
+        x_bar[i] += t_bar
+        y_bar[i - 1] += t_bar
     # L3: y[0] = x[0]
-    x_bar[0] += y_bar[0]
+    t_bar = y_bar[0]
+    x_bar[0] += t_bar
     return out, x_bar

@@ -5,19 +5,14 @@ import numpy as np
 # v_bar is the adjoint of v.  L7 = linalg.py line 7.
 # Saved for the adjoint sweep: nothing.
 def einsum_batched_vjp(a, b, out_bar=1.0):
-    t_1 = a @ b.transpose(0, 2, 1)
-    t_2 = t_1 ** 2
-    t_5 = a.sum(axis=0).T
-    t_6 = t_5 ** 2
-    out = t_2.sum() + t_6.sum()
+    product = a @ b.transpose(0, 2, 1)
+    transposed = a.sum(axis=0).T
+    out = (product ** 2).sum() + (transposed ** 2).sum()
 
     # ---- adjoint sweep ----
     # L2: return np.sum(np.einsum("bij,bkj->bik", a, b) ** 2) + np.sum(np.einsum("b ...
-    a_bar_view = np.broadcast_to(
-        (np.broadcast_to(out_bar, t_6.shape) * 2.0 * t_5).T[None], a.shape
-    )
-    a_bar = a_bar_view.copy()
-    t_1_bar = np.broadcast_to(out_bar, t_2.shape) * 2.0 * t_1
-    a_bar += t_1_bar @ b
-    b_bar = (a.transpose(0, 2, 1) @ t_1_bar).transpose(0, 2, 1)
+    a_bar = np.broadcast_to((2.0 * out_bar * transposed).T[None], a.shape).copy()
+    product_bar = 2.0 * out_bar * product
+    a_bar += product_bar @ b
+    b_bar = (a.transpose(0, 2, 1) @ product_bar).transpose(0, 2, 1)
     return out, (a_bar, b_bar)

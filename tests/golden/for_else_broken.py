@@ -31,7 +31,7 @@ def for_else_broken_vjp(x, y, out_bar=1.0):
     y_bar = out_bar * s
     # L9: s += y * y
     if not broke_L3:
-        y_bar += s_bar * y * 2.0
+        y_bar += 2.0 * s_bar * y
     # L3: for i in range(x.shape[0])
     x_bar = np.zeros_like(x)
     for i in range(trips_L3 - 1, -1, -1):

@@ -12,15 +12,15 @@ def heat_by_slices_vjp(u, n, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L5: return np.sum(u**2)
-    u_bar = np.broadcast_to(out_bar, u.shape) * 2.0 * u
+    u_bar = 2.0 * out_bar * u
     # L3: for _ in range(n)
     for _ in range(n - 1, -1, -1):
-        t_8_bar = u_bar[1:-1].copy()
+        t_bar = u_bar[1:-1].copy()
         # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
         u_bar[1:-1] = 0.0
-        t_6_bar = t_8_bar * 0.1
-        u_bar[2:] += t_6_bar
-        t_8_bar += -t_6_bar * 2.0
-        u_bar[:-2] += t_6_bar
-        u_bar[1:-1] += t_8_bar
+        t_bar_1 = 0.1 * t_bar
+        u_bar[2:] += t_bar_1
+        t_bar += -2.0 * t_bar_1
+        u_bar[:-2] += t_bar_1
+        u_bar[1:-1] += t_bar
     return out, u_bar

@@ -19,11 +19,11 @@ def helper_in_loop_vjp(x, out_bar=1.0):
     for i in range(x.shape[0] - 1, -1, -1):
         # _poly, L18: return a * x * x + b * x + c
         s_bar_1 = s_bar * 2.0
-        s_5_bar = s_bar * s_L3[i]
-        s_bar_1 += s_bar * (x[i] * s_L3[i])
-        s_bar_1 += s_5_bar * x[i]
+        t_bar = s_bar * s_L3[i]
+        s_bar_1 += s_bar * x[i] * s_L3[i]
+        s_bar_1 += t_bar * x[i]
         # L4: s = _poly(s, x[i], c=_square(x[i]))
-        x_bar[i] += s_bar * x[i] * 2.0
-        x_bar[i] += s_5_bar * s_L3[i]
+        x_bar[i] += 2.0 * s_bar * x[i]
+        x_bar[i] += t_bar * s_L3[i]
         s_bar = s_bar_1
     return s, x_bar

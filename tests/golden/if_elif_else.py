@@ -22,10 +22,10 @@ def if_elif_else_vjp(x, out_bar=1.0):
     # ---- adjoint sweep ----
     if x < -0.5:
         # L3: return x * 2.0
-        x_bar = out_bar * 2.0
+        x_bar = 2.0 * out_bar
     elif x < 0.0:
         # L5: return x * x
-        x_bar = out_bar * x * 2.0
+        x_bar = 2.0 * out_bar * x
     else:
         # L10: return y * x
         y_bar = out_bar * x

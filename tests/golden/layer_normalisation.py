@@ -6,26 +6,25 @@ import numpy as np
 # Saved for the adjoint sweep: nothing.
 def layer_normalisation_vjp(a, out_bar=1.0):
     mu = a.mean(axis=-1, keepdims=True)
-    var_1 = a - mu
-    var = (var_1 ** 2).mean(axis=1, keepdims=True)
+    var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
     h_3 = np.sqrt(var + 1e-05)
     h = (a - mu) / h_3
-    t_4 = np.arange(12.0).reshape(4, 3)
-    out = (h * t_4).sum()
+    reshaped = np.arange(12.0).reshape(4, 3)
+    out = (h * reshaped).sum()
 
     # ---- adjoint sweep ----
     # L5: return np.sum(h * np.arange(12.0).reshape(4, 3))
-    h_bar = out_bar * t_4
+    h_bar = out_bar * reshaped
     # L4: h = (a - mu) / np.sqrt(var + 1e-5)
     a_bar = h_bar / h_3
     mu_bar = (-a_bar).sum(axis=1, keepdims=True)
     # L3: var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
-    var_1_bar = np.broadcast_to(
+    t_bar = np.broadcast_to(
         (-h_bar * h / h_3).sum(axis=1, keepdims=True) / (2.0 * h_3) / 3, a.shape
     )
-    var_bar = var_1_bar * 2.0 * var_1
-    a_bar += var_bar
-    mu_bar += (-var_bar).sum(axis=1, keepdims=True)
+    t_bar = 2.0 * t_bar * (a - mu)
+    a_bar += t_bar
+    mu_bar += (-t_bar).sum(axis=1, keepdims=True)
     # L2: mu = a.mean(axis=-1, keepdims=True)
     a_bar += np.broadcast_to(mu_bar / 3, a.shape)
     return out, a_bar

@@ -9,24 +9,24 @@ from s2s.transforms.runtime.helpers import strong_mul
 def mask_from_values_vjp(x, out_bar=1.0):
     pos = x > 0.0
     y = x * 1.0
-    t_1 = np.sqrt(x[pos])
-    y[pos] = t_1
-    t_2 = ~pos
-    y[t_2] = 0.0
-    t_3 = y * y
-    out = (t_3 * y).sum()
+    sqrt = np.sqrt(x[pos])
+    y[pos] = sqrt
+    test = ~pos
+    y[test] = 0.0
+    product = y * y
+    out = (product * y).sum()
 
     # ---- adjoint sweep ----
     # L6: return np.sum(y * y * y)
-    y_bar = out_bar * t_3
+    y_bar = out_bar * product
     y_bar += out_bar * y * y * 2.0
     # L5: y[~pos] = 0.0
-    y_bar[t_2] = 0.0
+    y_bar[test] = 0.0
     # L4: y[pos] = np.sqrt(x[pos])
-    t_1_bar = y_bar[pos]
+    sqrt_bar = y_bar[pos]
     y_bar[pos] = 0.0
     x_bar = np.zeros_like(x)
-    x_bar[pos] += strong_mul(t_1_bar, 1.0 / (2.0 * t_1))
+    x_bar[pos] += strong_mul(sqrt_bar, 1.0 / (2.0 * sqrt))
     # L3: y = x * 1.0
     x_bar += y_bar
     return out, x_bar

@@ -5,23 +5,22 @@ import numpy as np
 # v_bar is the adjoint of v.  L7 = linalg.py line 7.
 # Saved for the adjoint sweep: nothing.
 def matrix_matrix_vjp(a, b, out_bar=1.0):
-    t = a @ b
-    t_1 = t ** 2
-    t_3 = a @ b
-    t_7 = a @ b * 3.0
-    out = t_1.sum() + t_3.sum() + t_7.sum()
+    product = a @ b
+    product_1 = a @ b
+    product_2 = a @ b * 3.0
+    out = (product ** 2).sum() + product_1.sum() + product_2.sum()
 
     # ---- adjoint sweep ----
     # L2: return np.sum((a @ b) ** 2) + np.sum(np.dot(a, b)) + np.sum(np.matmul(a, ...
-    t_6_bar = np.broadcast_to(out_bar, t_7.shape) * 3.0
-    t_6_1 = b.T
-    a_bar = t_6_bar @ t_6_1
-    t_6_3 = a.T
-    b_bar = t_6_3 @ t_6_bar
-    t_3_bar = np.broadcast_to(out_bar, t_3.shape)
-    a_bar += t_3_bar @ t_6_1
-    b_bar += t_6_3 @ t_3_bar
-    t_bar = np.broadcast_to(out_bar, t_1.shape) * 2.0 * t
-    a_bar += t_bar @ t_6_1
-    b_bar += t_6_3 @ t_bar
+    t_bar = np.broadcast_to(3.0 * out_bar, product_2.shape)
+    transposed = b.T
+    a_bar = t_bar @ transposed
+    transposed_1 = a.T
+    b_bar = transposed_1 @ t_bar
+    product_bar = np.broadcast_to(out_bar, product_1.shape)
+    a_bar += product_bar @ transposed
+    b_bar += transposed_1 @ product_bar
+    product_bar = 2.0 * out_bar * product
+    a_bar += product_bar @ transposed
+    b_bar += transposed_1 @ product_bar
     return out, (a_bar, b_bar)

@@ -6,22 +6,22 @@ import numpy as np
 # Saved for the adjoint sweep: nothing.
 def nested_dataclass_vjp(m, x, out_bar=1.0):
     h = np.tanh(x @ m.first.W + m.first.b)
-    t_1 = h @ m.second.W + m.second.b
-    t_2 = t_1.sum()
-    out = t_2 * m.gain
+    total = h @ m.second.W + m.second.b
+    total_1 = total.sum()
+    out = total_1 * m.gain
 
     # ---- adjoint sweep ----
     # L3: return np.sum(h @ m.second.W + m.second.b) * m.gain
-    m_gain_bar = out_bar * t_2
-    t_1_bar = np.broadcast_to(out_bar * m.gain, t_1.shape)
-    m_second_b_bar = t_1_bar.sum(axis=0)
-    h_bar = t_1_bar @ m.second.W.T
-    m_second_W_bar = h.T @ t_1_bar
+    m_gain_bar = out_bar * total_1
+    total_bar = np.broadcast_to(out_bar * m.gain, total.shape)
+    m_second_b_bar = total_bar.sum(axis=0)
+    h_bar = total_bar @ m.second.W.T
+    m_second_W_bar = h.T @ total_bar
     # L2: h = np.tanh(x @ m.first.W + m.first.b)
-    h_1_bar = h_bar * (1.0 - h * h)
-    m_first_b_bar = h_1_bar.sum(axis=0)
-    x_bar = h_1_bar @ m.first.W.T
-    m_first_W_bar = x.T @ h_1_bar
+    t_bar = h_bar * (1.0 - h * h)
+    m_first_b_bar = t_bar.sum(axis=0)
+    x_bar = t_bar @ m.first.W.T
+    m_first_W_bar = x.T @ t_bar
     return out, (
         type(m)(
             type(m.first)(m_first_W_bar, m_first_b_bar),

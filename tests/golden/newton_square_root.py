@@ -22,9 +22,9 @@ def newton_square_root_vjp(a, out_bar=1.0):
     for k in range(trips_L3 - 1, -1, -1):
         x_1 = x_L3.pop()
         # L4: x = 0.5 * (x + a / x)
-        x_3_bar = x_bar * 0.5
-        a_bar += strong_mul(x_3_bar, 1.0 / x_1)
-        x_bar = x_3_bar + strong_mul(x_3_bar, -(a / x_1) / x_1)
+        t_bar = 0.5 * x_bar
+        a_bar += strong_mul(t_bar, 1.0 / x_1)
+        x_bar = t_bar + strong_mul(t_bar, -(a / x_1) / x_1)
     # L2: x = a
     a_bar += x_bar
     return x, a_bar

@@ -9,6 +9,6 @@ def polynomial_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L2: return 3.0 * x**3 - 2.0 * x**2 + x - 7.0
-    x_bar = out_bar + -out_bar * 2.0 * 2.0 * x
-    x_bar += out_bar * 3.0 * 3.0 * x ** 2
+    x_bar = out_bar + -4.0 * out_bar * x
+    x_bar += 9.0 * out_bar * x ** 2
     return out, x_bar

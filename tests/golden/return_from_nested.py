@@ -38,7 +38,7 @@ def return_from_nested_vjp(a, out_bar=1.0):
     # L3: for i in range(a.shape[0])
     if not returned:
         # L8: return s * s
-        s_bar = out_bar * s * 2.0
+        s_bar = 2.0 * out_bar * s
         # L3: for i in range(a.shape[0])
         out_bar = 0.0
     else:
@@ -57,7 +57,7 @@ def return_from_nested_vjp(a, out_bar=1.0):
                 a_bar[i, j] += out_bar * s_1
                 out_bar = 0.0
             # L5: s = s + a[i, j] * s
-            s_3_bar = s_bar * s
+            t_bar = s_bar * s
             s_bar += s_bar * a[i, j]
-            a_bar[i, j] += s_3_bar
+            a_bar[i, j] += t_bar
     return out, a_bar

@@ -6,20 +6,20 @@ import numpy as np
 # Saved for the adjoint sweep: nothing.
 def scatter_repeated_last_wins_vjp(x, v, out_bar=1.0):
     y = x * x
-    t_1 = np.array([1, 1, 2])
-    y[t_1] = v * 3.0
+    pack = np.array([1, 1, 2])
+    y[pack] = v * 3.0
     out = np.sum(y * y)
 
     # ---- adjoint sweep ----
     # L4: return np.sum(y * y)
-    y_bar = out_bar * y * 2.0
+    y_bar = 2.0 * out_bar * y
     # L3: y[np.array([1, 1, 2])] = v * 3.0
-    y_3 = np.arange(3)
-    y_4 = np.empty_like(y_bar, dtype=np.int64)
-    y_4[t_1] = y_3
-    t_bar = np.where(y_4[t_1] == y_3, y_bar[t_1], 0.0)
-    y_bar[t_1] = 0.0
-    v_bar = t_bar * 3.0
+    arange = np.arange(3)
+    empty_like = np.empty_like(y_bar, dtype=np.int64)
+    empty_like[pack] = arange
+    t_bar = np.where(empty_like[pack] == arange, y_bar[pack], 0.0)
+    y_bar[pack] = 0.0
+    v_bar = 3.0 * t_bar
     # L2: y = x * x
-    x_bar = y_bar * x * 2.0
+    x_bar = 2.0 * (y_bar * x)
     return out, (x_bar, v_bar)

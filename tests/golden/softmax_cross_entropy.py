@@ -22,8 +22,8 @@ def softmax_cross_entropy_vjp(z, t, out_bar=1.0):
     e_bar += np.broadcast_to((-p_bar * p / p_1).sum(), e.shape)
     # L3: e = np.exp(z - np.max(z))
     z_bar = e_bar * e
-    e_4 = z == e_1
-    z_bar += e_4 * ((-z_bar).sum() / e_4.astype(np.float64).sum())
+    test = z == e_1
+    z_bar += test * ((-z_bar).sum() / test.astype(np.float64).sum())
     # L2: z = z * t
     z_bar_1 = z_bar * t
     t_bar = (z_bar * z_in).sum()

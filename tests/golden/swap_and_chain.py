@@ -16,7 +16,7 @@ def swap_and_chain_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L7: return a * b + c * d
-    c_bar = out_bar * d * 2.0
+    c_bar = 2.0 * out_bar * d
     a_bar = out_bar * b
     b_bar = out_bar * a
     # L6: c = d = c * e
@@ -30,5 +30,5 @@ def swap_and_chain_vjp(x, out_bar=1.0):
     x_bar = b_bar * b_L2
     b_bar = a_bar + a_bar_1
     # L2: a = b = x * 2.0
-    x_bar += b_bar * 2.0
+    x_bar += 2.0 * b_bar
     return out, x_bar

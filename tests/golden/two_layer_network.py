@@ -7,18 +7,18 @@ import numpy as np
 def two_layer_network_vjp(w1, b1, w2, b2, x, y, out_bar=1.0):
     h = np.tanh(x @ w1 + b1)
     pred = h @ w2 + b2
-    t = pred - y
-    out = (t ** 2).sum()
+    difference = pred - y
+    out = (difference ** 2).sum()
 
     # ---- adjoint sweep ----
     # L4: return np.sum((pred - y) ** 2)
-    t_bar = np.broadcast_to(out_bar, pred.shape) * 2.0 * t
+    difference_bar = 2.0 * out_bar * difference
     # L3: pred = h @ w2 + b2
-    b2_bar = t_bar.sum(axis=0)
-    h_bar = t_bar @ w2.T
-    w2_bar = h.T @ t_bar
+    b2_bar = difference_bar.sum(axis=0)
+    h_bar = difference_bar @ w2.T
+    w2_bar = h.T @ difference_bar
     # L2: h = np.tanh(x @ w1 + b1)
-    h_1_bar = h_bar * (1.0 - h * h)
-    b1_bar = h_1_bar.sum(axis=0)
-    w1_bar = x.T @ h_1_bar
+    t_bar = h_bar * (1.0 - h * h)
+    b1_bar = t_bar.sum(axis=0)
+    w1_bar = x.T @ t_bar
     return out, (w1_bar, b1_bar, w2_bar, b2_bar)

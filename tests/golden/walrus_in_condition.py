@@ -14,8 +14,8 @@ def walrus_in_condition_vjp(x, out_bar=1.0):
     # ---- adjoint sweep ----
     if y > 1.0:
         # L3: return y * y
-        y_bar = out_bar * y * 2.0
+        y_bar = 2.0 * out_bar * y
     else:
         y_bar = out_bar
-    x_bar = y_bar * 3.0
+    x_bar = 3.0 * y_bar
     return out, x_bar

@@ -6,9 +6,9 @@ import numpy as np
 # Saved for the adjoint sweep: t_L5, trips_L5_L5, trips_L5.
 def while_in_for_vjp(x, n, out_bar=1.0):
     s = 0.0
-    t_1 = np.maximum(n, 0)
-    t_L5 = np.empty(t_1)
-    trips_L5_L5 = np.empty(t_1, dtype=np.int64)
+    size = np.maximum(n, 0)
+    t_L5 = np.empty(size)
+    trips_L5_L5 = np.empty(size, dtype=np.int64)
     for i in range(n):
         t = x
         trips_L5 = 0
@@ -26,7 +26,7 @@ def while_in_for_vjp(x, n, out_bar=1.0):
         # L5: while t < 1.0 + i
         t = t_L5[i]
         # L7: s += t * t
-        t_bar = out_bar * t * 2.0
+        t_bar = 2.0 * out_bar * t
         # L5: while t < 1.0 + i
         for k in range(trips_L5_L5[i] - 1, -1, -1):
             # L6: t = t * 1.7 + 0.1

@@ -11,13 +11,13 @@ def write_through_slice_vjp(x, out_bar=1.0):
 
     # ---- adjoint sweep ----
     # L5: return np.sum(a * a)
-    a_bar = out_bar * a * 2.0
+    a_bar = 2.0 * out_bar * a
     # L4: v[0] = x[0] * x[3]
-    t_2_bar = a_bar[1:][0]
+    t_bar = a_bar[1:][0]
     a_bar[1:][0] = 0.0
     x_bar = np.zeros_like(x)
-    x_bar[3] += t_2_bar * x[0]
-    x_bar[0] += t_2_bar * x[3]
+    x_bar[3] += t_bar * x[0]
+    x_bar[0] += t_bar * x[3]
     # L2: a = x * 1.0
     x_bar += a_bar
     return out, x_bar

@@ -151,10 +151,17 @@ class Coalescer:
         """Coalesce values of the same user's variable, and adjoints and tangents of the same
         name."""
         leaders: dict[object, list[Var]] = {}
+        preferred: dict[str, str] = self.function.notes.get("preferred_names", {})
+        restored = self.function.notes.get("restored_names", {})
         for group in list(self.groups.values()):
             v = group.members[0]
             name: object = group.key
-            if name is None and stem(v.name).endswith(("_bar", "_dot")):
+            better = preferred.get(v.name, "")
+            if name is None and better.endswith(("_bar", "_dot")):
+                name = better
+            elif name is None and v.name in restored:
+                name = "restored", restored[v.name]
+            elif name is None and stem(v.name).endswith(("_bar", "_dot")):
                 name = stem(v.name)
             if name is None:
                 continue
@@ -174,6 +181,7 @@ class Coalescer:
         taken |= self.function.notes.get("reserved_names", frozenset())
         unique = sorted({id(g): g for g in self.groups.values()}.values(), key=lambda g: g.order)
         results = self.function.results[: primal_results(self.function)]
+        better: dict[str, str] = self.function.notes.get("preferred_names", {})
         for group in unique:
             if group.param:
                 group.name = group.members[0].name
@@ -184,7 +192,8 @@ class Coalescer:
             for group in unique:
                 if group.name or rank != _rank(group):
                     continue
-                preferred = group.key[1] if group.key else _plain(group.members[0].name)
+                first = group.members[0].name
+                preferred = group.key[1] if group.key else better.get(first) or _plain(first)
                 if not group.key and len(results) == 1 and results[0] in group.members:
                     preferred = "out"
                 group.name = _free(_identifier(preferred), taken)

@@ -238,6 +238,12 @@ def stem(name: str) -> str:
     return head if head and tail.isdigit() else name
 
 
+def line_of(origin: Origin, readable: bool = True) -> int:
+    """The line that names a saved value; in readable text a line of the user's."""
+    site = origin.site if readable else None
+    return origin.stmt.line if site is None else site.stmt.line
+
+
 def saved_name(v: Var, origin: Origin | None) -> str:
     """The name of a copy of an old version: that of the value and the line that defines it."""
     base = v.user or stem(v.name)

@@ -35,7 +35,7 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.symbolic_dims import Dim
-from .copy_insertion import group_start, stem
+from .copy_insertion import group_start, line_of, stem
 
 _PYTHON_DTYPES = ("float64", "int64", "bool", "complex128")
 
@@ -45,6 +45,7 @@ Path = list[tuple[Block, Stmt]]
 def lower_tape_slots(function: Function, names: NameSupply) -> None:
     """Replace every `Save` and `restore`, in place."""
     plans: dict[str, SlotPlan] = function.notes.get("slots", {})
+    better: dict[str, str] | None = function.notes.get("preferred_names")
     saves: dict[str, Path] = {}
     restores: dict[str, list[Path]] = {}
     for path in _paths(function.body, []):
@@ -62,7 +63,7 @@ def lower_tape_slots(function: Function, names: NameSupply) -> None:
             continue
         dense = name in plans and plans[name].kind == "dense"
         expand = _dense if dense else _stack
-        variables.add(expand(path, restores[name], plans.get(name), names))
+        variables.add(expand(path, restores[name], plans.get(name), names, better))
         if dense and narrow:
             _restore_python_numbers(restores[name], names)
     function.notes = {**function.notes, "slot_variables": frozenset(variables)}
@@ -97,14 +98,24 @@ def _insert(path: Path, level: int, new: Assign) -> None:
     block.insert(at if bound.intersection(operands_of(new)) else first, new)
 
 
-def _variable(save: Save) -> str:
-    """The name of a slot's storage."""
+def _variable(save: Save, better: dict[str, str] | None) -> str:
+    """The name of a slot's storage.  In readable text `better` has names of temporaries."""
     v = save.value
-    base = (v.user or stem(v.name)) if isinstance(v, Var) else stem(save.slot.name)
-    return f"{base}_L{save.origin.stmt.line}" if save.origin is not None else f"{base}_saved"
+    base = stem(save.slot.name)
+    if isinstance(v, Var):
+        base = v.user or (better or {}).get(v.name) or stem(v.name)
+    if save.origin is None:
+        return f"{base}_saved"
+    return f"{base}_L{line_of(save.origin, better is not None)}"
 
 
-def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameSupply) -> str:
+def _dense(
+    path: Path,
+    restores: list[Path],
+    plan: SlotPlan | None,
+    names: NameSupply,
+    better: dict[str, str] | None,
+) -> str:
     save = path[-1][1]
     assert isinstance(save, Save) and plan is not None
     slot, rank = save.slot, len(plan.save_at)
@@ -113,7 +124,7 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     for axis, *_ in plan.ragged_axes:
         rows[axis] = _dim(plan.shape[axis])
     type_ = Array(slot.type.dtype, (*(_dim(o) for o in plan.sizes), *rows))
-    storage = Var(names.fresh(_variable(save)), type_)
+    storage = Var(names.fresh(_variable(save, better)), type_)
     level = next(
         i
         for i, (_, s) in enumerate(path)
@@ -162,13 +173,19 @@ def _restore_python_numbers(restores: list[Path], names: NameSupply) -> None:
             stmt.op = Op("cast", (read,), {"dtype": type_.dtype, "weak": True})
 
 
-def _stack(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameSupply) -> str:
+def _stack(
+    path: Path,
+    restores: list[Path],
+    plan: SlotPlan | None,
+    names: NameSupply,
+    better: dict[str, str] | None,
+) -> str:
     save = path[-1][1]
     assert isinstance(save, Save) and len(restores) == 1, save
     level = 0
     while path[level][0] is restores[0][level][0] and path[level][1] is restores[0][level][1]:
         level += 1
-    stack = Var(names.fresh(_variable(save)), _stack_type(save.slot))
+    stack = Var(names.fresh(_variable(save, better)), _stack_type(save.slot))
     op = Op("list_new", (), {"type": stack.type})
     _insert(path, level, Assign(stack, op, None))
     _replace(path, Push(stack, save.value, save.origin))

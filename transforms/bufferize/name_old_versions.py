@@ -26,7 +26,7 @@ from ..ir.nodes import (
     walk,
 )
 from .coalesce import bindings, key_of
-from .copy_insertion import group_start, saved_name
+from .copy_insertion import group_start, line_of, stem
 from .live_ranges import Liveness, overlap, rewrite_reads
 
 
@@ -51,7 +51,9 @@ def name_old_versions(function: Function, names: NameSupply) -> None:
             at = sites.holder(block, min(bound))
             if at is None or v in list(targets_of(block[at])) or not _binds_any(block[at], later):
                 continue
-            copy = Var(names.fresh(saved_name(v, getattr(stmt, "origin", None))), v.type)
+            origin = getattr(stmt, "origin", None)
+            line = "in" if origin is None else f"L{line_of(origin)}"
+            copy = Var(names.fresh(f"{v.user or stem(v.name)}_{line}"), v.type)
             kept[v.name] = copy, bound
             assign = Assign(copy, Op("alias", (v,)), None)
             into = insertions.setdefault(id(block), (block, []))[1]

@@ -53,6 +53,8 @@ def op_text(op: Op, args: Sequence[Text]) -> Text:
         type_ = op.attrs["type"]
         shape = "0" if type_.ndim == 1 else repr((0,) * type_.ndim)
         return f"np.empty({shape}, dtype={dtype_text(type_.dtype)})", ATOM
+    if op.name == "size":
+        return f"{wrap(args[0], ATOM)}.size", ATOM
     if op.name == "pop":
         return f"{wrap(args[0], ATOM)}.pop()", ATOM
     if op.name == "copy" and isinstance(types[0], ListOf):

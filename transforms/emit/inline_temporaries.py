@@ -273,7 +273,7 @@ class Temporaries(Page):
     def is_size(self, stmt: Stmt) -> bool:
         return (
             isinstance(stmt, Assign)
-            and stmt.op.name == "shape"
+            and stmt.op.name in ("shape", "size")
             and not stmt.target.user
             and self.binds[stmt.target.name] == 1
         )

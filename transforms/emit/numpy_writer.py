@@ -54,7 +54,7 @@ from ..syntax import core
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import _outer, op_text, store_text
-from .inline_temporaries import with_blocks, written_by
+from .inline_temporaries import Pending, with_blocks, written_by
 from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, users_parameters
@@ -418,7 +418,7 @@ class _Writer(AsWritten):
         if self.inlined(stmt, block):
             self.delay(stmt)
             pending = self.pending[target.name]
-            if len(pending.text[0]) > _INLINE_LIMIT:
+            if len(pending.text[0]) > _INLINE_LIMIT and not self.is_update(pending, stmt, block):
                 del self.pending[target.name]
                 self.line(f"{target.name} = {wrap(pending.text, TERNARY)}")
             return
@@ -433,6 +433,15 @@ class _Writer(AsWritten):
                 text = op_text(op, self.texts(op))[0]
         self.flush([stmt])
         self.line(text)
+
+    def is_update(self, pending: Pending, stmt: Assign, block: Block) -> bool:
+        """Whether a long sum is what the next statement makes of an array: `m += …`."""
+        at = next(i for i, s in enumerate(block) if s is stmt)
+        after = next((s for s in block[at + 1 :] if not isinstance(s, Assign)), None)
+        whole = isinstance(after, Store) and not after.path and after.value == stmt.target
+        if not whole or not isinstance(after, Store):
+            return False
+        return not _assignment(after.array.name, pending.text).startswith(f"{after.array.name} =")
 
     def call(self, stmt: Call) -> None:
         args = ", ".join(wrap(self.argument(a), TERNARY) for a in stmt.args)

@@ -5,6 +5,9 @@ The kernel is compiled from the same value form, without these passes.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from ..bufferize.bufferize import bufferize
 from ..frontend.kernel_interface import Interface, Written
 from ..ir.nodes import Module
@@ -13,16 +16,28 @@ from .given_names import with_given_names
 from .merge_names import merge_names
 from .numpy_writer import write_with_places
 from .outside_values import Outside
+from .recompute import recompute_subexpressions
+from .sweep_algebra import simplify_sweeps
+from .temporary_names import temporary_names
 from .user_text import UserText
 
 
 def readable_source(module: Module, interface: Interface) -> Written:
     """The text of a program after the last pass in value form."""
-    module = with_given_names(module)
+    module = recompute_subexpressions(simplify_sweeps(with_given_names(module)))
     main = module.main
     names = set() if main.source is None else UserText(main.source).locals
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset(outside.roots.values())
-    module = module.with_main(replace(main, notes={**main.notes, "reserved_names": reserved}))
+    module = _with_notes(module, reserved_names=reserved)
+    # The names of temporaries depend on which are written, and which stand in expressions.
+    draft, _ = write_with_places(merge_names(bufferize(module)), outside)
+    names, restored = temporary_names(module.main, {*re.findall(r"\w+", draft)})
+    module = _with_notes(module, preferred_names=names, restored_names=restored)
     text, places = write_with_places(merge_names(bufferize(module)), outside)
     return Written(text, places, [(name, path) for path, name in outside.roots.items()])
+
+
+def _with_notes(module: Module, **notes: Any) -> Module:
+    main = module.main
+    return module.with_main(replace(main, notes={**main.notes, **notes}))
