@@ -145,3 +145,34 @@ def test_an_integer_that_float32_cannot_hold(function):
     with pytest.raises(OverflowError, match="not exact in float32"):
         compiled(True, x)
     assert compiled(True, X) == 9
+
+
+POWERS = [
+    "x[0] * 2 ** -x.shape[0] + 3 ** -n",
+    "np.sum(x) * 2 ** (1 - x.shape[0])",
+    "sum([x[i] * 10 ** (-i) for i in range(3)])",
+    "sum([x[i] * 10 ** i * 3 ** (2 - i) for i in range(3)])",
+    "x[2 ** n % 3] * n ** n + 2 ** n // 3",
+]
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+@pytest.mark.parametrize("body", POWERS)
+def test_integers_to_negative_powers(body, backend):
+    """Python's result is a float for negative exponents, and an integer for others."""
+    f = load(f"def f(x, n):\n    return {body}")["f"]
+    compiled = s2s.value_and_grad(f, backend=backend, wrt="x")
+    for n in (3, -2, 0, 2):
+        try:
+            wanted = f(X, n)
+        except TypeError:  # a float as an index
+            continue
+        except IndexError:
+            continue
+        value, gradient = compiled(X.copy(), n)
+        np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        for i in range(3):
+            step = np.zeros(3)
+            step[i] = 1e-6
+            slope = (f(X + step, n) - f(X - step, n)) / 2e-6
+            np.testing.assert_allclose(gradient[i], slope, rtol=1e-5, atol=1e-7)

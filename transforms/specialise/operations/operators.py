@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.builder import BINARY
-from ...ir.nodes import Const, Scalar
+from ...ir.nodes import Block, Const, If, Scalar
 from ...ir.path_kinds import dtype_kind
 from ...ir.record import record
 from ...syntax import core
@@ -130,6 +130,8 @@ class Operators(Part):
             if folded is not None:
                 return folded
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            if name == "power" and isinstance(left, Num) and isinstance(right, Num):
+                left = self._base_of_power(left, right)
             if name == "power" and isinstance(left, Ref) and getattr(right, "known", 0) == (2,):
                 if self.arrays.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
                     return self.surface_calls.operate("square", left, node=node)
@@ -199,6 +201,27 @@ class Operators(Part):
             self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         with self.places.python_errors(node):
             return constant(PYTHON[name](x, y))
+
+    def _base_of_power(self, base: Num, exponent: Num) -> Num:
+        """The base of a power, as a float where the exponent is negative or 0 for sure: in Python,
+        an integer to a negative power is a float.  Other exponents are checked."""
+        types = base.operand.type, exponent.operand.type
+        if any(t.dtype != "int64" or not t.weak for t in types) or exponent.known is not None:
+            return base
+        value = types[1].value
+        facts, x, n = self.b.facts, self.arrays.sym(base), self.arrays.sym(exponent)
+        negative = None if value is None else facts.is_negative(value)
+        if negative is False:
+            return base
+        most = None if value is None else facts.maximum(value)
+        if negative or (most is not None and facts.is_nonnegative(most * -1)):
+            return Num(self.b.emit("cast", x, dtype="float64", weak=True).operand)
+        failure: Block = []
+        with self.b.into(failure):
+            message = "an integer to a negative power is a float: make the base a float"
+            self.b.fail("ValueError", message)
+        self.b.block.append(If((n < 0).operand, failure, [], [], self.b.origin))
+        return base
 
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""
