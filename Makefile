@@ -2,6 +2,7 @@
 #   make demo     train a small network with a compiled gradient
 #   make test     lint, types and tests: what continuous integration runs
 #   make test-all     the long suites in full       make test-memory  with freed memory overwritten
+#   make test-cuda    the CUDA target: compiled, assembled, run in emulation; installs its wheels
 #   make test-pythons every supported Python that is installed
 #   make test-floor   the oldest supported version of Numba
 #   make attack   bad inputs, hostile files and generated programs: tests/attack in full
@@ -30,25 +31,36 @@ PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 MEMORY := $(addprefix tests/s2s/,kernels/test_linalg.py kernels/test_fft.py kernels/test_random.py \
   kernels/test_linalg_errors.py codegen/test_external_routines.py aot/test_c_kernel.py)
 
+# These need the wheels of the CUDA target: see test-cuda.
+CUDA := tests/s2s/cuda tests/cuda/test_emulation.py tests/cuda/test_compile_gate.py
+
 .DEFAULT_GOAL := test
-.PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden freeze rules docs fuzz bench accuracy compile-times clean
+.PHONY: demo test test-all test-memory test-cuda test-pythons test-floor attack lint format golden freeze rules docs fuzz bench accuracy compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
 
 test: lint
-	$(RUN) -m pytest -n $(JOBS) -q $(addprefix --ignore=,$(MEMORY))
+	$(RUN) -m pytest -n $(JOBS) -q $(addprefix --ignore=,$(MEMORY) $(CUDA))
 	$(MAKE) test-memory
+	$(MAKE) test-cuda
 
 test-all: lint
-	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q
+	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q $(addprefix --ignore=,$(CUDA))
 	$(MAKE) test-memory
+	S2S_TEST_ALL=1 $(MAKE) test-cuda
 
 # A heap that overwrites freed memory and reuses it at once: a use after free then always gives a
 # wrong result.
 test-memory: $(VENV)/test.stamp
 	MALLOC_PERTURB_=85 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 PYTHONMALLOC=malloc \
 	  S2S_KEEP_MEMORY=0 $(RUN) -m pytest -n $(JOBS) -q $(MEMORY)
+
+# Half a gigabyte of wheels; no GPU and no driver.
+test-cuda: $(VENV)/test.stamp
+	@if $(RUN) -m pip install -q --disable-pip-version-check -e ".[cuda,test-cuda]"; then \
+	  $(RUN) -m pytest -n $(JOBS) -q $(CUDA); \
+	else echo "test-cuda: SKIPPED: the wheels of the CUDA target cannot be installed here"; fi
 
 attack: $(VENV)/test.stamp
 	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q tests/attack

@@ -19,6 +19,8 @@ FAMILIES = {
     "tests/attack/test_aot_workspace.py::test_workspaces_and_errors_seen_from_c": 3,
     "tests/attack/test_signals.py::test_ctrl_c_ends_a_compilation_and_the_next_one_is_right": 2,
     "tests/attack/test_sizes.py::test_extreme_numbers": 3,
+    "tests/cuda/test_compile_gate.py::test_corpus": 8,
+    "tests/cuda/test_emulation.py::test_corpus": 20,
     "tests/cuda/test_gate.py::test_corpus": 12,
     "tests/fuzz/test_fuzz.py::test_random_programs": 5,
     "tests/s2s/codegen/elementary/test_elementary.py::test_error": 20,

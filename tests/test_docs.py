@@ -31,7 +31,7 @@ import pytest
 from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
 
 # Packages that pages use and the tests do not require otherwise.
-NEEDED = {"training.md": ("matplotlib",)}
+NEEDED = {"cuda.md": ("numba_cuda",), "training.md": ("matplotlib",)}
 NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
 
 

@@ -90,8 +90,8 @@ def describe(name: str, function: Any, given: Signature, state: State) -> Export
         function = functions.function(function)
     _, bound = function._bind(function._mode, given.args, {})
     shared = function._shared
-    # A library starts no threads: threading is left to the calling program.
-    sequential = replace(shared.options, parallel=False)
+    # A library runs on the CPU and starts no threads: threading is left to the calling program.
+    sequential = replace(shared.options, parallel=False, target="cpu")
     specialiser = specialiser_for(shared.target, function._mode, sequential, shared.method)
     entry, values = specialiser.find(bound, "python")
     return _Describer(name, function, specialiser, entry, bound, values, given, state).export()

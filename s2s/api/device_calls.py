@@ -9,6 +9,7 @@ import numpy as np
 
 from ..call import debug_flag
 from ..errors import S2SValueError, UnsupportedError
+from ..objects import placement
 
 
 def prepared(bound: tuple[Any, ...], target: str) -> tuple[Any, ...]:
@@ -58,6 +59,15 @@ def _is_foreign(value: Any) -> bool:
         return False
     kind, _ = value.__dlpack_device__()
     return kind in (2, 13)  # memory of CUDA, and memory that the host shares with it
+
+
+def _to_device(array: Any, target: str) -> Any:
+    from ..cuda import devices
+
+    return devices.to_device(array, target)
+
+
+placement.to_device = _to_device
 
 
 def refuse_out(target: str) -> None:

@@ -43,9 +43,9 @@ def choose_target(chosen: str | None, backend: str | None) -> str:
     if name is None:
         name = "cpu" if backend is not None else os.environ.get("S2S_TARGET") or "cpu"
     if name not in TARGETS:
-        asked = "target" if chosen is not None else "S2S_TARGET"
+        origin = "target" if chosen is not None else "S2S_TARGET"
         raise S2SValueError(
-            f"{asked}={name}: there is no such target", advice=f"choose from {TARGETS}"
+            f"{origin}={name}: there is no such target", advice=f"choose from {TARGETS}"
         )
     if name != "cpu" and backend is not None:
         raise S2SValueError(

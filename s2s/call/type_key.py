@@ -96,7 +96,7 @@ def _object_key(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes)):
         return (type(value), value)
     if hasattr(type(value), "_s2s_device"):
-        return (type(value), value.dtype, value.ndim)
+        return (type(value), value.dtype, value.ndim, value.writeable)
     if type(value) is types.FunctionType:
         return same_function(value)
     return IdentityKey(value)

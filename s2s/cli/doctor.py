@@ -39,7 +39,7 @@ PACKAGES = (
 )
 SETTINGS = (
     "S2S_BACKEND", "S2S_CACHE_DIR", "S2S_CHECK_LOCKS", "S2S_CHECK_REPLAY", "S2S_GEMM",
-    "S2S_KEEP_MEMORY", "S2S_PROGRESS", "S2S_UNTESTED_VERSIONS", "NUMBA_NUM_THREADS",
+    "S2S_KEEP_MEMORY", "S2S_PROGRESS", "S2S_TARGET", "S2S_UNTESTED_VERSIONS", "NUMBA_NUM_THREADS",
     "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
@@ -87,6 +87,7 @@ def examine() -> Findings:
     is_compiling = _check_versions(found)
     found.facts["machine"] = _machine(is_compiling)
     found.facts["back ends"] = _backends(found)
+    found.facts["CUDA"] = _cuda()
     if is_compiling:
         found.facts["calls"] = _try_out(found)
     found.facts["BLAS"] = _blas(found)
@@ -162,6 +163,26 @@ def _backends(found: Findings) -> dict[str, str]:
         "loops": "the lowered source, interpreted: slow, needs no Numba",
         "python": "the NumPy source, interpreted: for debuggers, needs no Numba",
     }
+
+
+_CUDA_PACKAGES = (
+    "numba-cuda", "numba-cuda-mlir", "cuda-core", "nvmath-python", "nvidia-nvvm",
+)  # fmt: skip
+
+
+def _cuda() -> dict[str, str]:
+    """What `target="cuda"` needs.  It is an extra, so nothing that is missing is trouble."""
+    facts = {name: _version(name) for name in _CUDA_PACKAGES}
+    if facts["numba-cuda"] == "not installed":
+        return {"target": "off: pip install 's2s-autodiff[cuda]'"}
+    from ..cuda import assembler, devices
+
+    facts["ptxas"] = assembler.tool("ptxas") or "not found (only needed to show machine code)"
+    try:
+        facts["GPU"] = devices.device("cuda").description
+    except S2SError as error:
+        facts["GPU"] = f'{error.message}: only target="cuda-emulated" runs here'
+    return facts
 
 
 def _blas(found: Findings) -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..api import functions
 from ..call import tree_copy
+from ..call.backend_choice import TARGETS
 from ..transforms.frontend.derivative_spec import DIRECTED
 from ..transforms.frontend.pytree import ScalarSpec, TreeSpec, describe
 from ..transforms.ir.quote import printable_lines
@@ -126,6 +127,13 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", choices=requested_transform.MODES,
         help="the transform; by default that of the decorator, or the gradient",
+    )  # fmt: skip
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target", dest="runs_on", choices=TARGETS,
+        help="where the function runs; by default that of the decorator, or the CPU",
     )  # fmt: skip
 
 

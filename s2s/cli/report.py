@@ -13,7 +13,7 @@ from ..runtime import output_file
 from . import bench, memory_trace
 from .exit_codes import OK, USAGE, USER_ERROR, CommandError
 from .json_output import as_json
-from .loaded_function import Subject, add_arguments, add_mode, subject
+from .loaded_function import Subject, add_arguments, add_mode, add_target, subject
 from .report_data import ReportData
 from .workspace import workspace
 
@@ -21,6 +21,7 @@ from .workspace import workspace
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     add_mode(parser)
+    add_target(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )

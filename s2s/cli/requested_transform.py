@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,14 @@ def compiled(
     Without either, it is the gradient with respect to the first or all floating arguments."""
     mode = getattr(options, "mode", None)
     chosen = None if options.wrt is None else _wrt(options.wrt)
-    settings: dict[str, Any] = {}
+    target = getattr(options, "runs_on", None)
+    settings: dict[str, Any] = {} if target is None else {"target": target}
     if isinstance(value, functions.Function):
-        if chosen is None and mode is None:
-            return value
         own = value._shared.options
+        if chosen is None and mode is None:
+            return value if target in (None, own.target) else with_target(value, target)
         settings = {
+            "target": target or own.target,
             "static_argnames": own.static,
             "boundscheck": own.boundscheck,
             "parallel": own.parallel,
@@ -63,6 +66,17 @@ def compiled(
     if chosen is not None and len(chosen) == 1:
         chosen = chosen[0]
     return MODES[mode or "grad"](value, wrt=chosen, **settings)
+
+
+def with_target(function: functions.Function, target: str) -> functions.Function:
+    """The same transform of a function for another target."""
+    options = replace(function._shared.options, target=target, backend=None)
+    make, arguments = function.__reduce__()
+    if make is functions._remake:
+        return make(*arguments[:2], options, *arguments[3:])
+    return functions._remake(
+        function._plain, function._wrapped_function, options, function._prefix, function._fixed
+    )
 
 
 def _is_of_floats(value: Any) -> bool:

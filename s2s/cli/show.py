@@ -8,21 +8,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..inspect.side_by_side import Sides, sides
-from . import machine_code, terminal
+from . import device_code, machine_code, terminal
 from .exit_codes import OK, CommandError
 from .json_output import as_json
-from .loaded_function import Subject, add_arguments, add_mode, subject
+from .loaded_function import Subject, add_arguments, add_mode, add_target, subject
 
-LEVELS = ("source", "lowered", "llvm", "asm")
-LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}
+LEVELS = ("source", "lowered", "llvm", "asm", "ptx", "sass")
+LANGUAGES = {
+    "source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas", "ptx": "text",
+    "sass": "text",
+}  # fmt: skip
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     add_mode(parser)
+    add_target(parser)
     parser.add_argument(
         "--level", choices=LEVELS, default="source",
-        help="readable source, lowered source, LLVM IR or assembly",
+        help="readable source, lowered source, LLVM IR or assembly; PTX or SASS of the kernels for "
+        "a GPU",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cc", metavar="X.Y", default="8.0",
+        help="the compute capability of the GPU for --level ptx and sass (8.0)",
     )  # fmt: skip
     parser.add_argument(
         "--after", metavar="PASS", help="the program after this pass; `all` for each of them"
@@ -46,6 +55,14 @@ def run(options: argparse.Namespace) -> int:
     page = terminal.page(options)
     if options.after is not None:
         _show_passes(options, entry.compiled, page)
+    elif options.level in ("ptx", "sass"):
+        text = device_code.text(about.compiled, about.fresh(), options.level, options.cc)
+        _show_text(options, about, text, LANGUAGES[options.level], page)
+    elif options.level in ("llvm", "asm") and entry.compiled.cuda is not None:
+        raise CommandError(
+            f"--level {options.level} shows code for the CPU, and the target is a GPU",
+            "use --level ptx or --level sass, or --target cpu",
+        )
     elif options.level in ("llvm", "asm"):
         text = machine_code.text(entry, params, options.level)
         _show_text(options, about, text, LANGUAGES[options.level], page)

@@ -67,6 +67,12 @@ class _Kernel:
             results.insert(result, buffer)
         if on_device:
             if call.failures:
+                own = {id(a) for a in given}
+                for value in results:
+                    if isinstance(value, DeviceArray) and id(value) not in own:
+                        value._call = call
+                for buffer in made:
+                    buffer._call = call
                 self.device.defer_check(call)
             return results
         call.report()

@@ -1,8 +1,8 @@
 """Compiles one kernel to PTX.  This is the only module that imports a CUDA compiler for Python.
 
 There are two of them.  numba-cuda is the default.  numba-cuda-mlir is its successor and takes the
-same kernels; it asks the driver for the device even if a compute capability is given, so its
-answer is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
+same kernels; it queries the driver even if a compute capability is given, so the result of the
+query is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
 word instead of seven; to numba-cuda-mlir as one-dimensional arrays.
 
 Of numba-cuda, two things are used that are not public: `compiler._compile_pyfunc_with_fixup`,
@@ -257,8 +257,9 @@ def _nvvm_version() -> str:
 
 
 def _renamed(text: str, symbol: str) -> str:
-    """PTX with another name for its only entry point, and without the final zero byte that one of
-    the compilers leaves, which ptxas takes for the end of an unfinished line."""
-    text = text.rstrip("\0")
+    """PTX with another name for its only entry point.  The variable that holds the environment of a
+    Python function, whose name has a number of the process, is not read and is left out; so is the
+    final zero byte of numba-cuda-mlir, which ptxas takes for the end of an unfinished line."""
+    text = re.sub(r"^\.common .*NumbaEnv.*\n", "", text.rstrip("\0"), flags=re.MULTILINE)
     (name,) = re.findall(r"^\.visible \.entry ([\w$]+)\(", text, re.MULTILINE)
     return text.replace(name, symbol)

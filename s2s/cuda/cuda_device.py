@@ -1,7 +1,7 @@
 """The device of `target="cuda"`: a GPU, by cuda.core.
 
 All work is issued on one stream.  Memory comes from the pool of the device, in the order of the
-stream, so neither allocation nor release waits.  Arrays of other libraries are taken over after the
+stream, and is used again (`memory_cache.py`).  Arrays of other libraries are taken over after the
 work that produces them; libraries that take ours wait for our stream.
 """
 
@@ -22,20 +22,11 @@ from .device_array import (
 )
 from .execution import Device
 from .kernel_text import KernelText
+from .memory_cache import Allocation, MemoryCache
 
 NO_DRIVER = (
     'target="cuda-emulated" runs the same kernels on the CPU; for a GPU, install NVIDIA\'s driver'
 )
-
-
-class Allocation:
-    """Memory from the pool of the device."""
-
-    __slots__ = ("__weakref__", "address", "buffer", "nbytes")
-
-    def __init__(self, buffer: Any, nbytes: int) -> None:
-        self.buffer, self.nbytes = buffer, nbytes
-        self.address = int(buffer.handle)
 
 
 class Borrowed:
@@ -65,13 +56,22 @@ class CudaDevice(Device):
         self.dlpack_device = (dlpack.CUDA, int(self._device.device_id))
         found = self._device.compute_capability
         self.capability: tuple[int, int] = (int(found.major), int(found.minor))
+        self.description = f"{self._device.name}, compute capability {found.major}.{found.minor}"
         self._loaded: dict[str, Any] = {}
         self._gemm = cublas.Gemm(self.stream_number)
+        self._memory = MemoryCache(
+            lambda nbytes: self._device.allocate(nbytes, stream=self._stream)
+        )
 
     # ---- memory
 
     def _allocate(self, nbytes: int) -> Allocation:
-        return Allocation(self._device.allocate(max(nbytes, 1), stream=self._stream), nbytes)
+        found, is_new = self._memory.allocation(nbytes)
+        self.counts.allocations += is_new
+        return found
+
+    def release(self) -> None:
+        self._memory.release()
 
     def _copy_in(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
         # The source is pageable: the driver has read it when this returns.
@@ -145,10 +145,11 @@ class CudaDevice(Device):
         if not contiguous_strides(view.shape, strides, dtype.itemsize):
             refuse_strided(f"the {name}")
         count = int(np.prod(view.shape, dtype=np.int64)) * dtype.itemsize
-        return DeviceArray(self, Borrowed((x, view), int(view.ptr), count), view.shape, dtype)
+        memory = Borrowed((x, view), int(view.ptr), count)
+        return DeviceArray(self, memory, view.shape, dtype, writeable=not view.readonly)
 
     def dlpack(self, array: DeviceArray, *, stream: int | None = None, **options: Any) -> Any:
-        if stream != -1:  # the consumer asks that its stream waits for ours
+        if stream != -1:  # the consumer's stream has to wait for ours
             self._wait(stream)
         return dlpack.capsule(array, self.dlpack_device)
 

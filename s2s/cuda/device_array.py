@@ -34,12 +34,20 @@ class DeviceArray:
     `__cuda_array_interface__`.
     """
 
-    __slots__ = ("__weakref__", "_device", "_memory", "dtype", "shape")
+    __slots__ = ("__weakref__", "_call", "_device", "_memory", "dtype", "shape", "writeable")
     _s2s_device = True  # type keys and specs of the compiler recognise it by this
 
-    def __init__(self, device: Any, memory: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(
+        self,
+        device: Any,
+        memory: Any,
+        shape: tuple[int, ...],
+        dtype: Any,
+        writeable: bool = True,
+    ) -> None:
         self._device, self._memory = device, memory
-        self.shape, self.dtype = shape, np.dtype(dtype)
+        self._call: Any = None  # the call that computes it, if that may fail
+        self.shape, self.dtype, self.writeable = shape, np.dtype(dtype), writeable
 
     # ---- sizes
 
@@ -86,10 +94,17 @@ class DeviceArray:
     def numpy(self) -> Any:
         """A copy on the host: an array, or a scalar if the array has no axes."""
         found = np.empty(self.shape, self.dtype)
-        self._device.check_calls()
+        self._check()
         if found.size:
             self._device.copy_out(self._memory, found)
         return found if self.shape else found[()]
+
+    def _check(self) -> None:
+        """Raise the errors of the calls so far, and that of the call that computes this array."""
+        self._device.check_calls()
+        if self._call is not None:
+            self._call.finish()
+            self._call = None
 
     def item(self) -> Any:
         """The only element, as a Python number."""
@@ -118,6 +133,18 @@ class DeviceArray:
         shape = "x".join(map(str, self.shape)) or "()"
         return f"<s2s.DeviceArray {shape} {self.dtype.name} on {self.target}>"
 
+    def assign(self, value: Any) -> None:
+        """Copy the elements of another array of this shape, on the host or on this device."""
+        if np.shape(value) != self.shape:
+            raise ValueError(f"the array has shape {self.shape}, and the value {np.shape(value)}")
+        if isinstance(value, DeviceArray) and value._device is self._device:
+            if value.dtype == self.dtype:
+                self._device.copy_between(value._memory, self._memory, self.nbytes)
+                return
+        array = np.ascontiguousarray(value, self.dtype)
+        if array.size:
+            self._device.copy_in(self._memory, array)
+
     def copy(self) -> DeviceArray:
         """A copy in the memory of the same device."""
         memory = self._device.allocate(self.nbytes)
@@ -136,7 +163,7 @@ class DeviceArray:
     # ---- to other libraries
 
     def __dlpack__(self, **options: Any) -> Any:
-        self._device.check_calls()
+        self._check()
         return self._device.dlpack(self, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..call.backend_choice import DEVICE_TARGETS
 from ..errors import S2SValueError
+from ..runtime.block_pool import also_released
 from .device_array import DeviceArray
 
 _devices: dict[str, Any] = {}
@@ -22,6 +23,12 @@ def device(target: str) -> Any:
             found = _devices.get(target) or _make(target)
             _devices[target] = found
     return found
+
+
+@also_released.append
+def _release() -> None:
+    for found in list(_devices.values()):
+        found.release()
 
 
 def _make(target: str) -> Any:

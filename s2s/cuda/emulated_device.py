@@ -43,6 +43,7 @@ class EmulatedDevice(Device):
     `reversed` runs the threads of a block from the last one; `shadow` checks all accesses."""
 
     target = "cuda-emulated"
+    description = "the kernels run on the CPU"
     dlpack_device = (1, 0)
 
     def __init__(self) -> None:
@@ -67,6 +68,7 @@ class EmulatedDevice(Device):
     # ---- memory
 
     def _allocate(self, nbytes: int) -> HostMemory:
+        self.counts.allocations += 1
         if self.shadow is None:
             return HostMemory(nbytes)
         memory = HostMemory(nbytes, self.shadow.margin)

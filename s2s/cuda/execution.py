@@ -47,20 +47,22 @@ class Device:
     """
 
     target = ""
+    description = ""
     dlpack_device = (1, 0)
     stream_number: int | None = None
 
     def __init__(self) -> None:
         self.counts = Counts()
-        self._unchecked: list[Call] = []
-        self._checking = threading.Lock()
+        self._own = threading.local()
 
     # ---- memory
 
     def allocate(self, nbytes: int) -> Any:
         """Memory, not initialised."""
-        self.counts.allocations += 1
         return self._allocate(nbytes)
+
+    def release(self) -> None:
+        """Give memory that is not in use back to the system."""
 
     def copy_in(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
         """Copy a contiguous array of the host into a memory."""
@@ -106,19 +108,25 @@ class Device:
 
     # ---- errors
 
+    @property
+    def unchecked(self) -> list[Call]:
+        """The calls of this thread whose errors have not been looked at."""
+        if not hasattr(self._own, "calls"):
+            self._own.calls = []
+        return self._own.calls
+
     def defer_check(self, call: Call) -> None:
         """Look at the errors of a call later: when an array is copied to the host."""
-        self._unchecked.append(call)
-        if len(self._unchecked) > MAX_UNCHECKED:
+        self.unchecked.append(call)
+        if len(self.unchecked) > MAX_UNCHECKED:
             self.check_calls()
 
     def check_calls(self) -> None:
-        """Raise the first error of the calls so far.  Those after it are checked next time."""
-        if not self._unchecked:
-            return
-        with self._checking:
-            while self._unchecked:
-                self._unchecked.pop(0).report()
+        """Raise the first error of the calls of this thread so far.  Those after it are checked
+        next time."""
+        calls = self.unchecked
+        while calls:
+            calls.pop(0).finish()
 
     # ---- of subclasses
 
@@ -161,6 +169,7 @@ class Call:
     ) -> None:
         self.device, self.kernels, self.translate = device, kernels, translate
         self.failures: Any = ()
+        self.error: Exception | None = None
         self._flags: Any = None
 
     def begin(self, failures: Any) -> tuple[DeviceArray, DeviceArray]:
@@ -233,12 +242,21 @@ class Call:
 
     def report(self) -> None:
         """Raise the error of the call, if there is one; waits for the device."""
+        if self.error is not None:
+            raise self.error
         if not self.failures or self._flags is None:
             return
         flags = np.empty(_ERRORS + _VALUES, np.int64)
         self.device.copy_out(self._flags, flags)
         if flags[0]:
-            raise self.translate(failure(self.failures, flags))
+            self.error = self.translate(failure(self.failures, flags))
+            raise self.error
+
+    def finish(self) -> None:
+        """Report the error of a call that has returned.  If there is none, it is not looked for
+        again."""
+        self.report()
+        self._flags = None
 
 
 def failure(failures: Any, flags: np.ndarray[Any, Any]) -> Exception:

@@ -22,8 +22,8 @@ _BLOCK = "BLOCK = "
 @dataclass(frozen=True)
 class KernelText:
     """The text of one kernel with the device functions that it calls.  `types` are those of its
-    parameters: `"float64*"` for an array, `"int64"` for a scalar.  `local` maps the names in `text`
-    to those in the emitted module."""
+    parameters: `"float64*"` for an array, `"int64"` for a scalar.  `block` is the number of threads
+    of a block, 0 if the text does not depend on it; `line` is the user's line."""
 
     name: str
     text: str
@@ -67,7 +67,8 @@ def kernel_texts(text: str, program: Any) -> dict[str, KernelText]:
         parts = [ast.unparse(functions[f]) for f in functions if f in needed]
         parts.append(_normalised(functions[name]))
         types = tuple(type_ for _, type_ in kernel.params)
-        found[name] = KernelText(name, "\n\n\n".join(parts) + "\n", types, block, str(kernel.line))
+        own = "\n\n\n".join(parts) + "\n"
+        found[name] = KernelText(name, own, types, block if "BLOCK" in own else 0, kernel.line)
     return found
 
 

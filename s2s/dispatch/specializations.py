@@ -246,7 +246,9 @@ class Specialiser:
                 from ..transforms import pipeline
 
             try:
-                return pipeline.compile_request(self.request(specs, values))
+                compiled = pipeline.compile_request(self.request(specs, values))
+                self._refuse_device_arrays(compiled)
+                return compiled
             except S2SError:
                 raise
             except RecursionError as error:
@@ -310,23 +312,20 @@ class Specialiser:
                 raise type(error)(text, advice=error.advice) from None
             except TypeError as error:
                 raise S2STypeError(f"{name} of {self.name}: {error}") from None
-            self._refuse_device_arrays(name, specs[name])
         for name in self.wrt:
             self._check_wrt(name, specs[name], self.named(args)[name])
         if self.vectorized:
             self._check_scalars(specs)
         return specs
 
-    def _refuse_device_arrays(self, name: str, spec: Spec) -> None:
+    def _refuse_device_arrays(self, compiled: Compiled) -> None:
         """Raise an error for an array on a device, unless the function runs there."""
-        if self.options.target != "cpu":
-            return
-        for path, leaf in spec_leaves(spec, (("arg", name),)):
-            if getattr(leaf, "device", False):
+        for param in compiled.params:
+            if self.options.target == "cpu" and getattr(param.spec, "device", False):
+                name = path_text(param.path)
                 raise S2STypeError(
-                    f"{path_text(path)} of {self.name} is on a device, and the function runs on "
-                    "the CPU",
-                    advice=f'compile it with target="cuda", or pass {path_text(path)}.numpy()',
+                    f"{name} is on a device, and {self.name} runs on the CPU",
+                    advice=f'compile it with target="cuda", or pass {name}.numpy()',
                 )
 
     def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:

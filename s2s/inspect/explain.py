@@ -38,7 +38,7 @@ from ..transforms.frontend.pytree import (
     path_text,
 )
 from ..transforms.ir.nodes import is_float, targets_of, walk
-from . import explain_text
+from . import explain_device, explain_text
 from .explain_data import Inactive, OnThreads, Recompilation, ReportData
 
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ def explain(function: Any, specialiser: Specialiser, args: tuple[Any, ...] | Non
     report = Report(_title(function), code.co_filename, code.co_firstlineno, True)
     _Activity(specialiser, specs, named, examined).fill(report)
     _fill_memory(report, specialiser, examined, values)
-    _fill_threads(report, specialiser, specs, named, examined)
+    if specialiser.options.target == "cpu":
+        _fill_threads(report, specialiser, specs, named, examined)
+    else:
+        report.device = explain_device.on_device(specialiser, specs, named)
     report.recompiled = _recompilation(specialiser, args, specs)
     return report
 

@@ -38,6 +38,33 @@ class OnThreads:
     why_not: str = ""
 
 
+@dataclass(frozen=True)
+class DeviceLoop:
+    """A loop on a device: `kind` is "grid", "thread" (of one thread) or "host"; `why` tells why it
+    is not a grid."""
+
+    line: str
+    kind: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """What a call does on a device.  Numbers are those of the places in the host function.
+    `copied_bytes` are those of arguments that each call copies to the device."""
+
+    target: str
+    loops: list[DeviceLoop]
+    launches: int = 0
+    grids: int = 0
+    one_thread: int = 0
+    products: int = 0
+    host_loops: int = 0
+    synchronisations: int = 0
+    atomics: int = 0
+    copied_bytes: int = 0
+
+
 @dataclass
 class ReportData:
     """The data of a report, without its text."""
@@ -55,6 +82,7 @@ class ReportData:
     recomputed: list[Recomputed] = field(default_factory=list)
     threads: list[OnThreads] = field(default_factory=list)
     no_threads: str = ""  # why threads are not used at all
+    device: OnDevice | None = None  # for a target other than the CPU
     recompiled: Recompilation = field(default_factory=lambda: Recompilation(0, ""))
 
     @property

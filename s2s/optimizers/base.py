@@ -103,7 +103,9 @@ class Optimizer(Announces):
                 for name, slots in self.slots.items():
                     start = self.slot_start(name, variable)
                     label = f"{self.name}/{variable.name}/{name}"
-                    slots.append(Variable(start, trainable=False, name=label))
+                    slots.append(
+                        Variable(start, trainable=False, name=label, device=variable.device)
+                    )
 
     def position(self, variable: Variable, likely: int = 0) -> int:
         """The index of a variable among those of the optimizer, or -1.  The index `likely` is

@@ -16,6 +16,7 @@ With `S2S_KEEP_MEMORY=0` no block is pooled, so that memory checkers see every r
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from ..transforms.ir.lazy import memoize
@@ -449,10 +450,16 @@ def register_symbols() -> None:
     llvm.add_symbol(ALLOCATE, library()[ALLOCATE])
 
 
+# What else `release_memory` calls: devices keep memory of their own.
+also_released: list[Callable[[], None]] = []
+
+
 def release_memory() -> None:
     """Return to the system the memory that compiled functions keep for their next calls."""
     import ctypes
 
+    for release in also_released:
+        release()
     if library.kept:
         ctypes.CFUNCTYPE(None)(library()["s2s.give_back"])()
 

@@ -1,13 +1,15 @@
 """A run time for the texts of the CUDA target on Numba's simulator: see docs/design/cuda.md.
 
 `NUMBA_ENABLE_CUDASIM=1` must be set before Numba is imported.  The simulator executes kernels as
-Python, one thread after another between barriers.  New memory is full of NaN or of large integers.
+Python, one thread after another between barriers.  New memory is full of NaN or of large integers,
+negative and too large indices are errors, and so are data races.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
+import inspect
 import os
 import types
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray  # noqa: E402
 from s2s import kernels as rt  # noqa: E402
 from s2s.backends import backends  # noqa: E402
 from s2s.transforms import pipeline  # noqa: E402
+from tests.cuda.races import Accesses, WatchedArray  # noqa: E402
 
 MAX_BLOCKS = 64
 
@@ -74,8 +77,15 @@ class Device:
         self.launches += 1
         self.threads += blocks * threads
         # Host arrays would be copied in and out: two aliases of one buffer would lose stores.
-        flat = [FakeCUDAArray(_flat(a)) if isinstance(a, np.ndarray) else a for a in args]
-        kernel[blocks, threads](*flat)
+        accesses = Accesses(kernel.__name__)
+        names = inspect.signature(kernel.fn).parameters
+        passed = [
+            a if not isinstance(a, np.ndarray)
+            else FakeCUDAArray(a) if a is self.err or a is self.err_values
+            else WatchedArray(_flat(a), accesses, name)
+            for a, name in zip(args, names, strict=True)
+        ]  # fmt: skip
+        kernel[blocks, threads](*passed)
 
     def gemm(
         self, kernel: Any, swap_a: bool, swap_b: bool, m: int, n: int, k: int,

@@ -150,7 +150,7 @@ def _symbols(block: Block, given: Iterable[Any]) -> set[str]:
         variables += [*targets_of(stmt), *inner_targets_of(stmt)]
     found: set[str] = set()
     for v in variables:
-        dims = list(getattr(v.type, "shape", ()))
+        dims: list[Dim] = list(getattr(v.type, "shape", ()))
         if isinstance(v.type, Scalar) and v.type.value is not None:
             dims.append(v.type.value)
         found |= {s for d in dims for s in d.symbols}
@@ -159,6 +159,5 @@ def _symbols(block: Block, given: Iterable[Any]) -> set[str]:
 
 def _with_dims(type_: Type, size: Callable[[Dim], Dim]) -> Type:
     """The type with other dims; an integer keeps a value that is not open."""
-    if isinstance(type_, Scalar):
-        return replace(type_, value=resized(type_, size, ints=True).value)
-    return resized(type_, size)
+    new = resized(type_, size, ints=True)
+    return replace(type_, value=new.value) if isinstance(new, Scalar) else new

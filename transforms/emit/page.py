@@ -81,6 +81,7 @@ class Page:
         self.told_line: Any = None
         self.next_line: Any = None
         self.around: list[Any] = []  # the loops around the present line
+        self.users: list[str] = []  # the comments of the user's that were announced last
         self.announce: list[str] = []  # comments, and "" for blank lines
         self.sweep_heading = ""  # the comment above the sweep of a tape
         self.asked: Any = None  # the call of `tape.gradient` whose sweep is being written
@@ -158,7 +159,10 @@ class Page:
         elif self.user is not None:
             node = self.user.node(origin.stmt)
             if origin.sweep == 0 and not origin.batched:
-                self.announce = [*keep, *self.user.above(origin.stmt)]
+                # The comments of a statement that got no line of its own stay.
+                keep = [a for a in self.announce if a in keep or a in self.users]
+                self.users = self.user.above(origin.stmt)
+                self.announce = [*keep, *self.users]
             elif node is not None and not isinstance(node, core.If):
                 label = f"# L{origin.stmt.line}: {self.user.header(node)}"
                 self.announce = [*keep, comment(label, self.indent)]

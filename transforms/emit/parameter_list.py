@@ -18,6 +18,7 @@ from ..frontend.cst_to_core import Translator
 from ..frontend.source import parsed
 from ..ir.record import record
 from ..syntax import core
+from ..syntax.printer import show
 
 _MODULES = {"np": np, "math": math}
 
@@ -71,10 +72,15 @@ def parameter_list(params: Sequence[Parameter]) -> str:
     return ", ".join(texts)
 
 
-def _text(node: cst.BaseExpression) -> str:
-    """An expression on one line; "" if it has several."""
+def return_annotation(tree: Translator, node: cst.FunctionDef) -> str:
+    """What a definition says of its result; "" if that is not known on the page."""
+    return "" if node.returns is None else _annotation(tree, node.returns.annotation)
+
+
+def _text(node: cst.BaseExpression, expression: core.Expr) -> str:
+    """An expression on one line: as written, if it stands on one."""
     text = cst.Module([]).code_for_node(node)
-    return "" if "\n" in text else text
+    return show(expression) if "\n" in text else text
 
 
 def _annotation(tree: Translator, node: cst.BaseExpression) -> str:
@@ -87,7 +93,7 @@ def _annotation(tree: Translator, node: cst.BaseExpression) -> str:
         known = isinstance(quoted, core.Eval) and _is_type(quoted.value)
     else:
         known = _is_type(expression)
-    return _text(node) if known else ""
+    return _text(node, expression) if known else ""
 
 
 def _is_type(node: core.Node) -> bool:
@@ -108,18 +114,20 @@ def _is_type(node: core.Node) -> bool:
 
 def _default(tree: Translator, node: cst.BaseExpression) -> str:
     expression = tree.expr(node)
-    return _text(node) if _is_constant(expression) else ""
+    return _text(node, expression) if _is_constant(expression) else ""
 
 
 def _is_constant(node: Any) -> bool:
-    """Whether an expression is a number or a text that is computed from literals, constants of
-    NumPy or `math`, and conversions such as `np.float32(2)`."""
+    """Whether an expression is a number, a text or a tuple of them that is computed from literals,
+    constants of NumPy or `math`, and conversions such as `np.float32(2)`."""
     if isinstance(node, core.Const):
         return True
     if isinstance(node, core.Attr):
         return isinstance(_resolved(node), (bool, int, float, complex, np.generic))
     if isinstance(node, core.Unary):
         return _is_constant(node.operand)
+    if isinstance(node, core.Seq) and node.kind == "tuple":
+        return all(map(_is_constant, node.items))
     if isinstance(node, core.Binary):
         return _is_constant(node.left) and _is_constant(node.right)
     if isinstance(node, core.Call) and not node.keywords:

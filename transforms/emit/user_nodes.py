@@ -29,6 +29,9 @@ class UserNodes:
         self.definition: cst.FunctionDef | None = None
         # The node of each statement, and the line it stands in if it is a simple one.
         self.found: dict[Place, tuple[Any, Any]] = {}
+        # What stands right before each statement: the statement before it in its block, or the
+        # statement whose block it begins.
+        self.before: dict[Place, Place] = {}
         if self.tree is None:
             return
         for node in self.tree.recorder.found[cst.FunctionDef]:
@@ -36,10 +39,14 @@ class UserNodes:
                 self.definition = node
         self.add(self.tree.module)
 
-    def add(self, suite: Any) -> None:
+    def add(self, suite: Any, before: Place | None = None) -> None:
         """The statements of a block, and all in them."""
         assert self.tree is not None
         for node in suite.body:
+            place = self.tree.at(node)[:2]
+            if before is not None:
+                self.before[place] = before
+            before = place
             parts = [node]
             line = None
             if isinstance(node, cst.SimpleStatementLine):
@@ -52,15 +59,21 @@ class UserNodes:
                 self.add_inner(node)
 
     def add_inner(self, node: Any) -> None:
+        assert self.tree is not None
+        place = self.tree.at(node)[:2]
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            self.add(part.body, place)
         for name in ("body", "orelse", "finalbody"):
             inner = getattr(node, name, None)
             if isinstance(inner, cst.If):
-                self.found[self.tree.at(inner)[:2]] = inner, None  # type: ignore[union-attr]
+                at = self.tree.at(inner)[:2]
+                self.found[at] = inner, None
+                self.before[at] = place
                 self.add_inner(inner)
             elif isinstance(inner, (cst.Else, cst.Finally)):
-                self.add(inner.body)
+                self.add(inner.body, place)
             elif isinstance(inner, (cst.IndentedBlock, cst.SimpleStatementSuite)):
-                self.add(inner)
+                self.add(inner, place)
 
     def statement(self, at: Place) -> cst.BaseStatement | None:
         """The statement that begins there, as one that can stand anywhere."""
@@ -80,8 +93,30 @@ class UserNodes:
         node, _ = self.found.get(at, (None, None))
         return node if isinstance(node, (cst.If, cst.For, cst.While)) else None
 
-    def above(self, at: Place) -> list[str]:
-        """The comments above a statement, "" for blank lines."""
+    def above(self, at: Place, kept: frozenset[Place] | None = None) -> list[str]:
+        """The comments above a statement, "" for blank lines; and those above the statements
+        before it of which the page has nothing, if `kept` are the places of the others."""
+        texts = self.right_above(at)
+        place = self.before.get(at)
+        while kept is not None and place is not None:
+            if place in kept or self.contains(place, at, kept):
+                break
+            texts = [*self.right_above(place), *texts]
+            place = self.before.get(place)
+        return texts
+
+    def contains(self, place: Place, at: Place, kept: frozenset[Place]) -> bool:
+        """Whether something of a statement is left, apart from what surrounds `at`."""
+        assert self.tree is not None
+        node, _ = self.found.get(place, (None, None))
+        if node is None:
+            return True
+        end = self.tree.at(node)[2:]
+        if place < at < end:
+            return isinstance(node, cst.FunctionDef)  # whose comments are not those of its body
+        return any(place < other < end for other in kept)
+
+    def right_above(self, at: Place) -> list[str]:
         node, line = self.found.get(at, (None, None))
         if isinstance(line, cst.SimpleStatementLine) and line.body[0] is node:
             return texts_above(line.leading_lines)

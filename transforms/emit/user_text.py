@@ -96,6 +96,8 @@ class UserText:
         self.source = source
         self.nodes: dict[tuple[int, int], core.Stmt] = {}
         self.locals: set[str] = set()
+        # The places of the statements of which the page has something, if that is known.
+        self.kept: frozenset[tuple[int, int]] | None = None
         functions = [n for n in walk_syntax(source.node) if isinstance(n, core.Func)]
         # The body of a lambda is a Return whose text is an expression.
         values = {id(stmt) for f in functions if f.is_lambda for stmt in f.body}
@@ -126,7 +128,9 @@ class UserText:
 
     def above(self, stmt: Span) -> list[str]:
         """The comments above a statement, "" for blank lines."""
-        return self.parsed.above((stmt.line, stmt.col)) if stmt.file == self.source.file else []
+        if stmt.file != self.source.file:
+            return []
+        return self.parsed.above((stmt.line, stmt.col), self.kept)
 
     def header(self, node: core.Stmt) -> str:
         """`for i in range(n)`, on one line."""

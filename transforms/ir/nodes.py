@@ -551,8 +551,12 @@ def walk(block: Block) -> Iterator[Stmt]:
 
 
 def calls_in(block: Block) -> Iterator[str]:
-    """The names of the functions called."""
-    return (stmt.function for stmt in walk(block) if isinstance(stmt, Call))
+    """The names of the functions called, in pullbacks, too."""
+    for stmt in walk(block):
+        if isinstance(stmt, Call):
+            yield stmt.function
+        elif isinstance(stmt, Custom):
+            yield from calls_in(stmt.pullback.body)
 
 
 def operands_of(stmt: Stmt) -> Iterator[Operand]:

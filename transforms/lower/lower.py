@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ..ir import nodes
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
-from .analysis.alias import MayAlias
+from .analysis.alias import MayAlias, with_bindings
 from .analysis.bounds import symbolic_max, symbolic_min
 from .analysis.dependence import reversible_loops
 from .analysis.in_bounds import AccumulationFacts
@@ -90,6 +90,7 @@ from .sparsity.skip_zero_updates import skip_zero_updates
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
 from .target.program import CudaProgram
+from .target.row_blocks import keeps_parallelism
 from .target.supported import check_supported
 
 # Bytes of stack reserved for library routines, such as LAPACK, that the innermost call uses.
@@ -148,10 +149,15 @@ def lower_to_cuda(
     module: nodes.Module, facts: Facts | None = None, *, boundscheck: bool = True
 ) -> LoweredModule:
     """Lower a module to the text of CUDA kernels and a host function."""
-    facts = facts or module.main.notes.get("facts") or Facts()
+    if facts is None:
+        facts = module.main.notes.get("facts")
     failures = Failures()
     ctx, routine, outs = _translated(
-        module.main, facts, failures, boundscheck, lambda ctx, stmts: check_supported(ctx, stmts)
+        module.main,
+        facts or Facts(),
+        failures,
+        boundscheck,
+        lambda ctx, stmts: check_supported(ctx, stmts),
     )
     may_alias = _alias_query(ctx)
     routine.body = run_cuda_passes(ctx, [p.name for p in routine.params], outs, may_alias)
@@ -334,7 +340,8 @@ def run_cuda_passes(
     body = distribute_calls(body, set(), may_alias, ctx.emitter.new_name)
     reversible = reversible_loops(body, may_alias, set())
     integers = fixed_integers(body, params)
-    body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes).run(body)
+    accepts = keeps_parallelism(with_bindings(body, may_alias))
+    body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes, accepts).run(body)
     replace_by_scalars(body, params)
     contract_arrays(body, params)
     canonicalize_accumulate(body, arrays.dtypes)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
@@ -37,7 +37,9 @@ from ..ir.call_sizes import (
 )
 from ..ir.fixpoint import IterationLimit
 from ..ir.nodes import (
+    Block,
     Call,
+    Custom,
     Draw,
     Function,
     Module,
@@ -52,6 +54,8 @@ from ..ir.nodes import (
 )
 from ..ir.record import record
 from ..syntax import core
+from .control.updates import Updates
+from .frames import Frames
 from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
@@ -59,7 +63,7 @@ from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
-from .values import Cell, Ended, Num, Ref, Value
+from .values import Cell, Ended, Num, Rec, Ref, Value, array
 
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
@@ -72,16 +76,18 @@ BAKED_VARIANTS = 4
 class Outlines(Part):
     """Functions whose calls stay calls."""
 
+    frames: Frames
     places: Places
     arrays: Arrays
     objects: Objects
     effects: Effects
+    updates: Updates
 
     # ---- calls
 
     def pattern_of(
         self, callee: Callee, env: dict[str, Value], node: core.Node
-    ) -> tuple[Pattern, list[Any]]:
+    ) -> tuple[Pattern, list[Num | Ref | Rec]]:
         """The structure of the arguments of a call, and the numbers and arrays in them."""
         packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
         return packer.pack(tuple(env.values())), packer.leaves
@@ -132,21 +138,39 @@ class Outlines(Part):
             if outlined not in self.shared.running:  # it always fails
                 self.b.block.append(Call([], outlined.name, operands, origin=self.b.origin))
             raise Ended
-        return self._results(outlined, values, operands), outlined
+        self._refuse_aliases(outlined, given, values, node)
+        return self._results(outlined, given, values, operands, node), outlined
+
+    def _refuse_aliases(
+        self, outlined: Outlined, given: dict[int, Any], values: list[Value], node: core.Node
+    ) -> None:
+        """A function that writes into an argument took it for an array of its own."""
+        places = {leaf.index: i for i, leaf in enumerate(leaves_of(outlined.args))}
+        for leaf in outlined.outcome.written:
+            ref, place = given[leaf.index], places[leaf.index]
+            near = self._near(ref.cell)
+            others = [v for i, v in enumerate(values) if i != place and isinstance(v, Ref)]
+            if any(v.cell in near for v in others) or len(near) > 1 or ref.cell.choice is not None:
+                self.places.refuse(node, "an array that is written may share memory with another")
+            if ref.cell.readonly:
+                self.places.refuse(node, "an array that is written is read-only")
 
     def _arguments_of(self, outlined: Outlined, given: dict[int, Any]) -> list[Value]:
         """The values that a call passes: the leaves of its arguments, and what is reached."""
-        values = [given[leaf.index] for leaf in leaves_of(outlined.args)]
+        values: list[Value] = [given[leaf.index] for leaf in leaves_of(outlined.args)]
         reached = outlined.outcome.reached
-        return values + [v for r in reached for v in r.reach(self.evaluator)]
+        return values + [v for r in reached for v in r.reach(self.frames)]
 
     def _fits(self, outlined: Outlined, given: dict[int, Any]) -> bool:
         """Whether a variant can be called with such arguments."""
         if not outlined.outcome.needs:
             return True
         values = self._arguments_of(outlined, given)
-        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in values]
+        operands = [self._operand(v) for v in values]
         return needs_hold(outlined.outcome.needs, operands, self.b.facts)
+
+    def _operand(self, value: Any) -> Operand:
+        return self.arrays.read(value) if isinstance(value, Ref) else value.operand
 
     def _arguments(
         self, callee: Callee, static: frozenset[int], node: core.Node, bake: bool
@@ -165,40 +189,54 @@ class Outlines(Part):
             return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
         strict = callee.identity not in self.shared.recursive
-        return Packer(self.evaluator, known, refuse, strict=strict)
+        return Packer(self.frames, known, refuse, strict=strict)
 
     def _results(
-        self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
+        self,
+        outlined: Outlined,
+        given: dict[int, Any],
+        values: list[Value],
+        operands: tuple[Operand, ...],
+        node: core.Node,
     ) -> Value:
         """Emits the call and gives its results their structure."""
         outcome = outlined.outcome
         assert outcome.result is not None
         sizes = sizes_at(operands)
-        targets: dict[int, Var] = {}
-        for leaf in leaves_of(outcome.result):
-            name = self.b.names.fresh(self.b.hint)
+
+        def target(leaf: Leaf, hint: str, user: str = "") -> Var:
+            name = self.b.names.fresh(hint)
             type_ = resized(leaf.type, lambda dim: in_terms(dim, sizes), ints=True)
-            targets[leaf.index] = Var(name, resolve_dims(type_, name))
+            return Var(name, resolve_dims(type_, name), user)
+
+        targets = {leaf.index: target(leaf, self.b.hint) for leaf in leaves_of(outcome.result)}
+        written = [
+            (given[leaf.index], target(leaf, label or "t", label))
+            for leaf in outcome.written
+            for label in (given[leaf.index].cell.label,)
+        ]
         call = Call(
-            list(targets.values()), outlined.name, operands, origin=self.b.origin,
-            depends=outlined.depends,
+            [*targets.values(), *(new for _, new in written)], outlined.name, operands,
+            origin=self.b.origin, depends=outlined.depends,
         )  # fmt: skip
         self.b.block.append(call)
-        made: dict[int, Value] = {}
+        for ref, new in written:
+            self.updates.write_whole(ref, new, node)
+        made: dict[int, Num | Ref] = {}
 
         def value(leaf: Leaf, _: str) -> Value:
             var = targets[leaf.index]
             if leaf.index not in made:
-                made[leaf.index] = (
-                    Num(var) if isinstance(var.type, Scalar) else self.arrays.new_array(var)
-                )
-                if isinstance(made[leaf.index], Ref):
-                    made[leaf.index].cell.tensor = leaf.tensor
+                if isinstance(var.type, Scalar):
+                    made[leaf.index] = Num(var)
+                else:
+                    made[leaf.index] = ref = self.arrays.new_array(var)
+                    ref.cell.tensor = leaf.tensor
             return made[leaf.index]
 
-        result = unpack(outcome.result, self.evaluator, value, self.b.hint)
+        result = unpack(outcome.result, self.frames, value, self.b.hint)
         for pair in outcome.shared:
-            cells = {(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
+            cells = {array(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
             if len(cells) == 2:
                 self.state.pairs.add(frozenset(cells))
         return result
@@ -235,13 +273,13 @@ class Outlines(Part):
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
                 outlined.function, outcome = self._round(callee, outlined, names, given)
-                settled = outcome == outlined.outcome
+                unchanged = outcome == outlined.outcome
                 outlined.outcome = outcome
                 if callee.identity not in shared.recursive:
                     outlined.depends = dependences(outlined.function)
                     outlined.function.notes["stays_call"] = True
-                    settled = True
-                if settled:
+                    unchanged = True
+                if unchanged:
                     break
             else:
                 self.places.refuse(
@@ -273,10 +311,12 @@ class Outlines(Part):
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
         assert self.session.nested is not None
-        inner = self.session.nested(callee)
+        inner: Outlines = self.session.nested(callee)
         variables: list[Var] = []
+        recursive = callee.identity in self.shared.recursive
         # A recursive call would ask for a variant of its own, and that for another.
-        asks = callee.identity not in self.shared.recursive and self.b.facts.sizes is not None
+        asks = not recursive and self.b.facts.sizes is not None
+        lent: list[tuple[Leaf, Cell]] = []
         facts = inner.session.b.facts
         facts.sizes = {} if asks else None
 
@@ -285,15 +325,19 @@ class Outlines(Part):
             variables.append(var)
             if asks:
                 self.arrays.pass_sizes(given[leaf.index], var, facts)
+            if isinstance(value, Ref) and not recursive:
+                own = given[leaf.index].cell
+                value.cell.lent = leaf.variable is None and own.tensor is False and not own.readonly
+                lent.append((leaf, value.cell))
             return value
 
-        values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
+        values: Any = unpack(outlined.args, inner.frames, leaf, "", (("leaf", 0),), names)
         inner.session.state.env.update(zip(names, values))
         node = callee.source.node
         result: Pattern | None = None
         packer = Packer(
-            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True,
-            strict=callee.identity not in self.shared.recursive,
+            inner.frames, lambda _, n: n.known is not None, inner.refuse_result, result=True,
+            strict=not recursive,
         )  # fmt: skip
         operands: list[Operand] = []
         try:
@@ -313,6 +357,7 @@ class Outlines(Part):
         reached = tuple(dict.fromkeys([*before, *inner.objects.reached]))
         variables += [v for r in reached for v in inner.objects.reached[r]]
         shared: frozenset[tuple[int, int]] = frozenset()
+        written: list[Leaf] = []
         if result is not None:
             terms = positions(variables)
             types = {
@@ -323,7 +368,13 @@ class Outlines(Part):
             }
             result = retyped(result, lambda index: types[index])
             places = {v.name: i for i, v in enumerate(variables)}
-            shared = inner.outline.sharing(leaves_of(result), packer, places)
+            shared = inner.sharing(leaves_of(result), packer, places)
+            for given_leaf, cell in lent:
+                last = inner.session.state.heap[cell]
+                if last != cell.param:
+                    type_ = resized(last.type, lambda dim: in_terms(facts.canonical(dim), terms))
+                    written.append(replace(given_leaf, type=type_))
+                    operands.append(last)
         outlined.looked_up = inner.objects.looked_up
         terms = positions(variables)
         needs = [
@@ -338,9 +389,10 @@ class Outlines(Part):
         function = Function(
             outlined.name, variables, inner.session.b.block, operands, [], callee.source, notes
         )
-        return function, Outcome(result, reached, shared, notes.get("needs", ()))
+        needed = notes.get("needs", ())
+        return function, Outcome(result, reached, shared, needed, tuple(written))
 
-    def refuse_result(self, why: str) -> Any:
+    def refuse_result(self, why: str) -> NoReturn:
         name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
         return self.places.refuse(
@@ -386,13 +438,21 @@ class Outlines(Part):
         loud = _loud(functions)
         for f in functions:
             f.name = renamed.get(f.name, f.name)
-            # A function and its products may share statements.
-            f.body = substitute(f.body, lambda x: x)
-            for stmt in walk(f.body):
-                if isinstance(stmt, Call):
-                    stmt.keep = stmt.function in loud
-                    stmt.function = renamed[stmt.function]
+            f.body = _renamed_calls(f.body, renamed, loud)
         return Module({f.name: f for f in functions}, main.name)
+
+
+def _renamed_calls(block: Block, renamed: dict[str, str], loud: set[str]) -> Block:
+    """A copy of the block, since a function and its products may share statements."""
+    block = substitute(block, lambda x: x)
+    for stmt in walk(block):
+        if isinstance(stmt, Call):
+            stmt.keep = stmt.function in loud
+            stmt.function = renamed[stmt.function]
+        elif isinstance(stmt, Custom):
+            body = _renamed_calls(stmt.pullback.body, renamed, loud)
+            stmt.pullback = replace(stmt.pullback, body=body)
+    return block
 
 
 def _loud(functions: list[Function]) -> set[str]:

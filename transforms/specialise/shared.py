@@ -15,7 +15,7 @@ from ..ir.record import field, record
 from ..ir.symbolic_dims import Guard
 from ..syntax import core
 from ..syntax.traverse import returns_of
-from .patterns import Packer, Pattern, leaves_of
+from .patterns import Leaf, Packer, Pattern, leaves_of
 from .values import (
     Closure,
     Num,
@@ -111,7 +111,7 @@ class Captured:
         owner = owner_of(self.holder)
         value = held(self.holder, self.name)
         if owner is not caller:
-            value = caller.frames.captured(self.holder, self.name)
+            value = caller.captured(self.holder, self.name)
         packer = _capturing(caller, self.name)
         packer.pack(value)
         return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]
@@ -122,12 +122,14 @@ class Outcome:
     """What callers rely on.  `result` is None while no path is known to come out.  `shared`
     has the pairs that may share memory: result leaves by their index, parameters by
     -1 - position.  `needs` are guards on sizes, in terms of the parameters
-    (`ir/call_sizes.py`)."""
+    (`ir/call_sizes.py`).  `written` are the array arguments that the function writes into, with
+    the types of their last versions, which are further results."""
 
     result: Pattern | None = None
     reached: tuple[Lifted | LiftedVariable | Captured, ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
     needs: tuple[Guard, ...] = ()
+    written: tuple[Leaf, ...] = ()
 
 
 @record(eq=False)

@@ -338,3 +338,21 @@ def test_product_of_an_array_whose_size_depends_on_a_branch() -> None:
     b = np.array([0.3, -0.2])
     np.testing.assert_allclose(s2s.function(f, backend="loops")(b, b), np.cos(b) * b)
     np.testing.assert_allclose(s2s.function(f, backend="loops")(-b, b), b)
+
+
+def test_a_pullback_may_call_a_recursion() -> None:
+    def steps(x, n):
+        return x if n <= 0 else steps(np.sin(x), n - 1)
+
+    def f(x, n):
+        @s2s.custom_gradient
+        def square(x):
+            def grad(g):
+                return g * steps(x, n)
+
+            return x * x, grad
+
+        return square(x)
+
+    got = s2s.grad(f, backend="loops")(0.5, 3)
+    assert got == pytest.approx(np.sin(np.sin(np.sin(0.5))))

@@ -63,7 +63,7 @@ class Machine:
                 machine.log.append("synchronise")
 
         class Device:
-            device_id = 0
+            device_id, name = 0, "a GPU of the tests"
             compute_capability = SimpleNamespace(major=8, minor=0)
 
             def set_current(self) -> None:
@@ -179,7 +179,7 @@ class View:
 
     def __init__(self, x: Any, stream: int) -> None:
         about = x.__cuda_array_interface__
-        self.ptr, _ = about["data"]
+        self.ptr, self.readonly = about["data"]
         self.shape, self.dtype = about["shape"], np.dtype(about["typestr"])
         strides = about["strides"]
         self.strides = None if strides is None else [s // self.dtype.itemsize for s in strides]

@@ -48,13 +48,13 @@ def test_comments_of_the_users_once() -> None:
     assert above(first, first, second) == [["# first"], [], ["", "# second"]]
 
 
-def test_a_blank_line_of_a_statement_that_is_gone_stays() -> None:
+def test_comments_of_a_statement_without_a_line_stay() -> None:
     page = Page(UserText(SOURCE))
     page.line("x = 1")
     page.mention(Origin(SECOND, SECOND))
     page.mention(Origin(LAST, LAST))
     page.line("return x")
-    assert page.items[1].above == [""]
+    assert page.items[1].above == ["", "# second"]
 
 
 def test_lines_of_the_sweep() -> None:

@@ -65,11 +65,16 @@ def test_an_annotation_that_names_something_else_is_dropped(annotation: str) -> 
     "default",
     [
         "N", "config.rate", "np.no_such_thing", "np.random.rand()", "np.zeros(3)", "[1.0]",
-        "float", "np.sin(1.0)", "f(1)", "float(N)", "(lambda: 1.0)", "(1.0 +\n  2.0)",
+        "float", "np.sin(1.0)", "f(1)", "float(N)", "(lambda: 1.0)",
     ],
 )  # fmt: skip
 def test_a_default_that_may_be_another_value_is_dropped(default: str) -> None:
     assert parameter_list(list(users(f"x, y={default}").values())) == "x, y"
+
+
+def test_defaults_and_annotations_of_several_lines_stand_on_one() -> None:
+    found = users("x: (int |\n  float) = (1.0 +  # one\n  2.0), y=(1,\n 2, (np.pi,))")
+    assert parameter_list(list(found.values())) == "x: int | float = 1.0 + 2.0, y=(1, 2, (np.pi,))"
 
 
 def test_no_default_stands_before_a_parameter_without_one() -> None:

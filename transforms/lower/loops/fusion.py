@@ -14,8 +14,9 @@ fused nests, k-means and logistic regression took longer.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard
 
 from ..analysis.alias import MayAlias
@@ -39,6 +40,7 @@ class LoopFusion:
     - `any_order`: loops that run backwards but whose iterations are independent.
     - `integers`: the definitions of the integers that are assigned once.
     - `sizes`: the sizes of the parameters.
+    - `accepts(first, second, fused)`: a target may refuse a fusion.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class LoopFusion:
         any_order: Iterable[L.Loop] = (),
         integers: dict[str, L.Expr] | None = None,
         sizes: Sizes | None = None,
+        accepts: Callable[[L.Loop, L.Loop, L.Loop], bool] | None = None,
     ) -> None:
         self.may_alias = may_alias
         self.escaping = escaping
         self.integers = integers or {}
         self.sizes = dict(sizes or {})
+        self.accepts = accepts
         self.any_order = {id(loop): loop for loop in any_order}
         self.footprints: dict[int, tuple[L.Stmt, Footprint]] = {}
         # Cached results of `may_alias`.
@@ -246,7 +250,16 @@ class LoopFusion:
         for p, q in self._conflicts(a, b):
             if p != q or not _same_iteration(p, first.var, a, second.var, b):
                 return False
-        return True
+        return self.accepts is None or self.accepts(first, second, self._fused(first, second))
+
+    def _fused(self, first: L.Loop, second: L.Loop) -> L.Loop:
+        """The fusion of copies of two loops, with the loops in them."""
+        first, second = copy.deepcopy(first), copy.deepcopy(second)
+        if second.var != first.var:
+            _rename(second, first.var)
+        inside = LoopFusion(self.may_alias, self.escaping, (), self.integers, self.sizes)
+        first.body = inside.block([*first.body, *second.body])
+        return first
 
     def _range(self, loop: L.Loop) -> tuple[L.Expr, ...]:
         """Return the range of a loop, with the definitions of integers substituted."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
-from ..loop_ir.python_printer import expr, print_typed, tuple_
+from ..loop_ir.python_printer import expr, index, print_typed, tuple_
+from .batches import BatchedProduct
 from .gemm import gemm_kernel, gemm_kernel_name
 from .kernel_writer import Failure, KernelText
-from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
+from .plan import Blocks, Fetch, HostArray, HostStmt, Launch, Plan, walk
 from .spelling import device_function_text
 
 HEADER = """import math
@@ -105,14 +106,21 @@ class HostWriter:
             return [f"{pad}{s.name} = dev.view({s.buffer}, {tuple_(s.sizes)})"]
         if isinstance(s, L.Rebind):
             return [f"{pad}{s.name} = {s.other}"]
+        if isinstance(s, L.Store):
+            return [f"{pad}{s.buffer}[{index(s.index)}] {'+=' if s.add else '='} {expr(s.expr)}"]
+        if isinstance(s, HostArray):
+            return [pad + self.host_array(s)]
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
-            return [f"{pad}{s.name} = dev.blocks({expr(s.cells)}, BLOCK)"]
+            return [f"{pad}{s.name} = {_blocks(s.cells, s.block)}"]
         if isinstance(s, Launch):
             return [pad + self.launch(s)]
         if isinstance(s, L.Call):
-            return self.product(s, pad)
+            return [f"{pad}dev.gemm({', '.join(self.product(s))})"]
+        if isinstance(s, BatchedProduct):
+            args = [*self.product(s.call), expr(s.count), *self.steps(s)]
+            return [f"{pad}dev.gemm_batched({', '.join(args)})"]
         if isinstance(s, L.Loop):
             bounds = [s.stop] if L.is_lit(s.start, 0) else [s.start, s.stop]
             if not L.is_lit(s.step, 1):
@@ -134,6 +142,12 @@ class HostWriter:
         items = [r.buffer if isinstance(r, L.Subview) else self.result(r) for r in s.results]
         return [f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})"]
 
+    def host_array(self, s: HostArray) -> str:
+        if not s.other:
+            return f"{s.name} = np.empty({tuple_(s.sizes)}, np.int64)"
+        shape = f".reshape({tuple_(s.sizes)})" if s.sizes else ""
+        return f"{s.name} = {s.other}{shape}"
+
     def result(self, e: L.Expr) -> str:
         if isinstance(e, L.Name) and e.name in self.plan.slots:
             return e.name
@@ -145,7 +159,7 @@ class HostWriter:
         args = ", ".join([*flags, *(a.removeprefix("slot ") for a in kernel.args)])
         if s.cells is None:
             return f"dev.launch({kernel.name}, 1, 1, {args})"
-        blocks = f"dev.blocks({expr(s.cells)}, BLOCK)" if s.blocks is None else expr(s.blocks)
+        blocks = _blocks(s.cells, s.block) if s.blocks is None else expr(s.blocks)
         return f"dev.launch({kernel.name}, {blocks}, BLOCK, {args})"
 
     def failure(self, s: L.Fail, pad: str) -> list[str]:
@@ -157,7 +171,14 @@ class HostWriter:
         values = ", ".join([str(s.site), *map(print_typed, s.values)])
         return [*lines, f"{pad}raise rt.Failure({values})"]
 
-    def product(self, s: L.Call, pad: str) -> list[str]:
+    def steps(self, s: BatchedProduct) -> list[str]:
+        """The distances between the matrices of each operand."""
+        operands = [a for a in s.call.args if isinstance(a, L.Subview)]
+        sizes = map(self.sizes, operands)
+        return [expr(L.mul(m, n)) if strided else "0" for (m, n), strided in zip(sizes, s.strided)]
+
+    def product(self, s: L.Call) -> list[str]:
+        """The arguments of a matrix product."""
         swap_a, swap_b, alpha, a, b, beta, c = s.args
         assert isinstance(a, L.Subview) and isinstance(b, L.Subview) and isinstance(c, L.Subview)
         m, n = self.sizes(c)
@@ -171,7 +192,7 @@ class HostWriter:
             a.buffer, self.offset(a), b.buffer, self.offset(b), print_typed(beta),
             c.buffer, self.offset(c),
         ]  # fmt: skip
-        return [f"{pad}dev.gemm({', '.join(args)})"]
+        return args
 
     def sizes(self, a: L.Subview) -> tuple[L.Expr, L.Expr]:
         """The sizes of a matrix."""
@@ -189,6 +210,10 @@ class HostWriter:
         return expr(out)
 
 
+def _blocks(cells: L.Expr, block: L.Expr | None) -> str:
+    return f"dev.blocks({expr(cells)}, {'BLOCK' if block is None else expr(block)})"
+
+
 def _exprs_of(s: HostStmt) -> list[L.Expr]:
     if isinstance(s, Blocks):
         return [s.cells]
@@ -196,6 +221,10 @@ def _exprs_of(s: HostStmt) -> list[L.Expr]:
         return [e for e in (s.blocks, s.cells) if e is not None]
     if isinstance(s, Fetch):
         return []
+    if isinstance(s, HostArray):
+        return list(s.sizes)
+    if isinstance(s, BatchedProduct):
+        return [s.count, *_exprs_of(s.call)]
     exprs: list[L.Expr] = []
     for e in L.exprs_of(s):
         exprs += e.index if isinstance(e, L.Subview) else [e]

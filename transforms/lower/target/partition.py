@@ -24,11 +24,14 @@ from ..analysis.liveness import Names, defs, live_after_loops, names_in, upward_
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
+from .batches import batched_product, single_allocations
+from .host_copies import candidates, stores_of
 from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
-from .plan import Blocks, Fetch, HostStmt, Launch, Plan
+from .plan import Blocks, Fetch, HostArray, HostStmt, Launch, Plan, walk
 from .program import HostResult, KernelKind, LoopKind, Verdict
+from .row_blocks import RowWriter, row_phases
 from .symbols import Symbols
 
 # A loop with so few iterations is not worth a launch.
@@ -52,18 +55,23 @@ def partition(
     mentions = Counter[str]()
     for s in L.walk(routine.body):
         mentions.update(uses(s) | {*defs(s)})
-    names, before = set(mentions), set[str]()
+    names, device = set(mentions), set[str]()
+    groups = candidates(routine.body, routine.params, symbols)
+    copies, is_pruned = set(groups), False
     while True:
-        placement = Placement(set(before))
+        placement = Placement(set(device), set(copies))
         body = copy.deepcopy(routine.body)
         planner = _Planner(
             routine.name, body, symbols.copy(), may_alias, spans, placement, Counter(mentions)
         )
-        planner.block(body)
-        planner.flush()
-        if placement.device & names == before:
-            return planner.plan
-        before = placement.device & names
+        lost = planner.run(body)
+        kept = copies - {n for name in lost for n in groups[name]}
+        if kept == copies and not is_pruned and placement.device & names == device:
+            kept = {n for name in planner.needed_copies() for n in groups[name]}
+            is_pruned = True
+        if kept == copies and placement.device & names == device:
+            return planner.finished()
+        copies, device = kept, placement.device & names
 
 
 class _Planner:
@@ -83,31 +91,116 @@ class _Planner:
         self.may_alias = with_bindings(body, may_alias)
         self.placement, self.mentions = placement, mentions
         self.after = live_after_loops(body)
+        self.sizes = single_allocations(body)
         self.plan = Plan(symbols=symbols)
         self.out: list[Any] = self.plan.body
         self.pending: list[L.Stmt] = []
         self.line = ""  # the last comment
         self.host_line = self.pending_line = ""  # the last one written
         self.loops = 0  # the number of host loops around
+        self.error: UnsupportedError | None = None
+        # Buffers that were to have host copies but cannot; those whose copies are read; the stores
+        # to copies, with the copies that they read.
+        self.lost: set[str] = set()
+        self.read_copies: set[str] = set()
+        self.copied: list[tuple[str, set[str]]] = []
+        self.host_names: dict[str, str] = {}
         self.nests: dict[int, Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
-        # The loops that combine the results of blocks, by identity.
-        self.combining: dict[int, L.Loop] = {}
+        # The statements that combine the results of blocks, by identity.
+        self.combining: dict[int, L.Stmt] = {}
+
+    def run(self, body: list[L.Stmt]) -> set[str]:
+        """Plan a routine; return the buffers that the host cannot keep a copy of after all."""
+        try:
+            self.block(body)
+            self.flush()
+        except UnsupportedError as error:
+            self.error = error
+        return self.lost
+
+    def finished(self) -> Plan:
+        """The plan.  Raises the error that ended it."""
+        if self.error is not None:
+            raise self.error
+        return self.plan
+
+    def needed_copies(self) -> set[str]:
+        """The buffers whose copies the host reads for anything but stores to other copies that it
+        does not read."""
+        needed = set(self.read_copies)
+        while True:
+            more = {b for name, read in self.copied if name in needed for b in read} - needed
+            if not more:
+                return needed
+            needed |= more
+
+    # ---- host copies of buffers
+
+    def copy_stores(self, stmt: L.Stmt) -> None:
+        """Let the host execute the stores of a statement to buffers that it has copies of."""
+        copies = self.placement.copies
+        stored = {s.buffer for s in L.walk([stmt]) if isinstance(s, L.Store)} & copies
+        if not stored:
+            return
+        part = stores_of(stmt, copies)
+        if part is None or not all(self.placement.are_host(L.exprs_of(s)) for s in L.walk(part)):
+            self.lost |= stored
+            return
+        read = {p.buffer for s in L.walk(part) for p in L.subexprs_read(s) if isinstance(p, L.Load)}
+        self.copied += [(name, read) for name in sorted(stored)]
+        for s in copy.deepcopy(part):
+            self.flush_readers({n for q in L.walk([s]) for n in defs(q)})
+            self.emit(s, is_copy=True)
+
+    def host_name(self, buffer: str) -> str:
+        """The name of the host's copy of a buffer."""
+        if buffer not in self.host_names:
+            self.host_names[buffer] = self.symbols.new_name(f"{buffer}_host")
+        return self.host_names[buffer]
+
+    def use_copies(self, stmts: list[Any], is_copy: bool = False) -> None:
+        """Let statements of the host access its copies of buffers."""
+        copies = self.placement.copies
+
+        def renamed(e: L.Expr) -> L.Expr | None:
+            if not isinstance(e, L.Load) or e.buffer not in copies:
+                return None
+            if not is_copy:
+                self.read_copies.add(e.buffer)
+            index = tuple(L.map_expr(i, renamed) for i in e.index)
+            return L.Load(self.host_name(e.buffer), index, e.dtype)
+
+        L.map_stmts(stmts, renamed)
+        for s in walk(stmts):
+            if isinstance(s, L.Store) and s.buffer in copies:
+                s.buffer = self.host_name(s.buffer)
+
+    def copy_array(self, name: str, sizes: tuple[L.Expr, ...], other: str = "") -> None:
+        """Make the host's copy of a buffer, if it has one."""
+        if name in self.placement.copies:
+            source = self.host_name(other) if other else ""
+            size = L.Alloc("", "int64", sizes)
+            self.use_copies([size])
+            self.out.append(HostArray(self.host_name(name), size.sizes, source))
 
     # ---- helpers
 
     def refuse(self, message: str, advice: str) -> UnsupportedError:
         return UnsupportedError(message, span=self.spans.get(self.line), advice=advice)
 
-    def emit(self, stmt: HostStmt) -> None:
+    def emit(self, stmt: HostStmt, is_copy: bool = False) -> None:
         """Append a statement of the host, after the comment that belongs to it."""
         if self.line != self.host_line and not isinstance(stmt, Launch):
             self.out.append(L.Comment(self.line))
             self.host_line = self.line
+        if self.placement.copies:
+            self.use_copies([stmt], is_copy)
         self.out.append(stmt)
 
     def defer(self, stmt: L.Stmt) -> None:
         """Append a statement that one thread runs, after the comment that belongs to it."""
+        self.copy_stores(stmt)
         if self.line != self.pending_line:
             self.pending.append(L.Comment(self.line))
             self.pending_line = self.line
@@ -225,12 +318,16 @@ class _Planner:
         elif isinstance(s, L.Alloc):
             sizes = tuple(map(self.fetched, s.sizes))
             self.flush_readers({s.name})
+            self.copy_array(s.name, sizes)
             self.emit(L.Alloc(s.name, s.dtype, sizes))
         elif isinstance(s, (L.View, L.Rebind)):
             self.flush()
             if isinstance(s, L.View):
-                self.emit(L.View(s.name, s.buffer, tuple(map(self.fetched, s.sizes))))
+                sizes = tuple(map(self.fetched, s.sizes))
+                self.copy_array(s.name, sizes, s.buffer)
+                self.emit(L.View(s.name, s.buffer, sizes))
             else:
+                self.copy_array(s.name, (), s.other)
                 self.emit(s)
         elif isinstance(s, L.Call):
             assert s.function == "rt.gemm", s
@@ -281,9 +378,15 @@ class _Planner:
         self.loops -= 1
 
     def loop(self, s: L.Loop) -> None:
+        batch = batched_product(s, self.sizes, self.may_alias)
+        if batch is not None and self.placement.are_host([batch.count, *batch.call.args]):
+            self.flush()
+            self.emit(batch)
+            return
         nest = self.nest(s)
         if isinstance(nest, Nest) and self.is_launchable(nest):
             self.verdict("grid", "")
+            self.copy_stores(s)
             self.grid(nest)
             return
         why = nest if isinstance(nest, str) else "its bounds are known on the device only"
@@ -374,7 +477,8 @@ class _Planner:
             return
         inside = Counter[str]()
         for s in L.walk(body):
-            inside.update(uses(s) | {*defs(s)})
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         shared = {
@@ -399,7 +503,8 @@ class _Planner:
         """The device scalars that a region assigns and that are read elsewhere, or carried."""
         inside = Counter[str]()
         for s in L.walk(body):
-            inside.update(uses(s) | {*defs(s)})
+            if id(s) not in self.combining:
+                inside.update(uses(s) | {*defs(s)})
         exposed = upward_exposed(body)
         bound = {n for s in L.walk(body) for n in defs(s)}
         return {
@@ -432,9 +537,13 @@ class _Planner:
         }
         folds = nest.reductions.scalar_reductions
         prologue = self.prologue_for(nest, folds)
-        shared = self.shared_scalars(prologue)
         counts = [self.named(_count(loop, len(loops)), "count") for loop in loops]
         cells = self.named(L.product(tuple(counts)), "cells")
+        phases = row_phases(nest, self.after_loop, self.explain)
+        if phases is not None:
+            self.rows(loops, counts, cells, nest, scratch, prologue, phases)
+            return
+        shared = self.shared_scalars(prologue)
         body: list[L.Stmt] = copy.deepcopy(nest.body)
         for loop in reversed(nest.inside):
             body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]
@@ -460,18 +569,85 @@ class _Planner:
             kernel, region, self.symbols, self.placement, self.plan.failures, (),
             nest.reductions.array_reductions,
         )  # fmt: skip
+        stride = "cuda.blockDim.x * cuda.gridDim.x"
         lines = [
             *(writer.block(prologue, 1) if prologue else []),
             f"    {thread.name} = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x",
             *self.stores_of_one_thread(writer, thread.name, shared),
             *self.fold_starts(writer, folds, parts_of),
-            *self.cell_loop(writer, loops, counts, cells, thread.name, body),
+            *self.cell_loop(writer, loops, counts, cells, thread.name, stride),
+            *writer.block(body, 2),
             *self.fold_ends(writer, folds, parts_of, thread.name, checked),
         ]
         self.finish(kernel, writer, [], lines)
         self.comment()
         self.emit(Launch(kernel, blocks, cells))
         self.combine(folds, parts_of, threads if checked else blocks)
+
+    def rows(
+        self,
+        loops: list[L.Loop],
+        counts: list[L.Expr],
+        count: L.Expr,
+        nest: Nest,
+        scratch: dict[str, tuple[L.Expr, ...]],
+        prologue: list[L.Stmt],
+        phases: dict[int, LoopReductions],
+    ) -> None:
+        """Launch a row loop with a block for each of `count` rows; `loops` have its bounds."""
+        folds = nest.reductions.scalar_reductions
+        blocks: L.Expr | None = None
+        if folds or scratch:
+            blocks = self.symbols.new_scalar("blocks")
+            self.emit(Blocks(blocks.name, count, L.ONE))
+        kernel = self.new_kernel("grid", self.line)
+        body = copy.deepcopy(nest.body)
+        for name, sizes in scratch.items():
+            assert blocks is not None
+            alloc = nest.reductions.private_buffers[name]
+            parts = self.symbols.new_buffer(f"{name}_parts", alloc.dtype, len(sizes) + 1)
+            self.emit(L.Alloc(parts, alloc.dtype, (blocks, *sizes)))
+            redirect_buffer(body, name, parts, L.Name("cuda.blockIdx.x"))
+        parts_of = self.fold_parts(folds, body, blocks)
+        thread = self.local("thread").name
+        shared = self.shared_scalars(prologue)
+        region = [*_frame(loops, thread, parts_of), *prologue, *body]
+        writer = KernelWriter(
+            kernel, region, self.symbols, self.placement, self.plan.failures, (),
+            nest.reductions.array_reductions,
+        )  # fmt: skip
+        writer.bound.add("cuda.blockIdx.x")
+        dtypes: set[str] = set()
+
+        def shared_name(dtype: str) -> str:
+            dtypes.add(dtype)
+            return self.local(f"shared_{dtype}").name
+
+        rows = RowWriter(
+            writer, lambda name, dtype: self.symbols.new_scalar(f"{name}_part", dtype).name,
+            shared_name, lambda part, op, dtype: self.tree(shared_name(dtype), part, op),
+        )  # fmt: skip
+        ordered = [_with_names(phases[id(s)], parts_of) for s in nest.body if isinstance(s, L.Loop)]
+        head = self.cell_loop(writer, loops, counts, count, "cuda.blockIdx.x", "cuda.gridDim.x")
+        starts = self.fold_starts(writer, folds, parts_of)
+        iteration = rows.iteration(body, ordered)
+        first = writer.block(prologue, 1) if prologue else []
+        if shared:
+            first.append(f"    {thread} = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x")
+            first += self.stores_of_one_thread(writer, thread, shared)
+        ends: list[str] = []
+        for part, parts in parts_of.values():
+            if not ends:
+                ends.append("    if cuda.threadIdx.x == 0:")
+            ends.append(f"        {writer.buffer(parts)}[cuda.blockIdx.x] = {part}")
+        arrays = [
+            f"    {shared_name(dtype)} = cuda.shared.array(BLOCK, np.{dtype})"
+            for dtype in sorted(dtypes)
+        ]
+        self.finish(kernel, writer, arrays, [*first, *starts, *head, *iteration, *ends])
+        self.comment()
+        self.emit(Launch(kernel, blocks, count, L.ONE))
+        self.combine(folds, parts_of, blocks)
 
     def stores_of_one_thread(
         self, writer: KernelWriter, thread: str, shared: set[str]
@@ -573,16 +749,15 @@ class _Planner:
         loops: list[L.Loop],
         counts: list[L.Expr],
         cells: L.Expr,
-        thread: str,
-        body: list[L.Stmt],
+        begin: str,
+        stride: str,
     ) -> list[str]:
-        """The loop of a thread over its cells."""
-        stride = "cuda.blockDim.x * cuda.gridDim.x"
+        """The head of the loop of a thread, or a block, over its cells."""
         first = loops[0]
         plain = len(loops) == 1 and L.is_lit(first.start, 0) and L.is_lit(first.step, 1)
         cell = first.var if plain else self.local("cell").name
         writer.bound.add(cell)
-        lines = [f"    for {cell} in range({thread}, {writer.text(cells)}, {stride}):"]
+        lines = [f"    for {cell} in range({begin}, {writer.text(cells)}, {stride}):"]
         if not plain:
             rest: L.Expr = L.Name(cell)
             for k, loop in enumerate(loops):
@@ -592,7 +767,7 @@ class _Planner:
                     here = L.Bin("//", here, later, "int64")
                 index = L.add(loop.start, L.mul(here, loop.step))
                 lines.append(f"        {loop.var} = {writer.text(index)}")
-        return [*lines, *writer.block(body, 2)]
+        return lines
 
     # ---- folds
 
@@ -605,6 +780,8 @@ class _Planner:
             self.placement.device.add(name)
             part = self.symbols.new_scalar(f"{name}_part", dtype).name
             parts = self.symbols.new_buffer(f"{name}_parts", dtype, 1)
+            # The grid does not mention the scalar itself.
+            self.mentions[name] -= sum(name in uses(s) | {*defs(s)} for s in L.walk(body))
             rename_scalar(body, name, part)
             assert count is not None
             self.emit(L.Alloc(parts, dtype, (count,)))
@@ -637,7 +814,6 @@ class _Planner:
         stores one result for each thread.
         """
         lines: list[str] = []
-        width, value = self.local("width").name, self.local("other").name
         for number, (name, (op, dtype)) in enumerate(folds.items()):
             part, parts = parts_of[name]
             writer.buffer(parts)
@@ -645,29 +821,36 @@ class _Planner:
                 lines.append(f"{parts}[{thread}] = {part}")
                 continue
             shared = self.local(f"shared{number or ''}").name
-            mine, other = f"{shared}[cuda.threadIdx.x]", f"{shared}[cuda.threadIdx.x + {width}]"
+            lines += [f"{shared} = cuda.shared.array(BLOCK, np.{dtype})"]
+            lines += [line[4:] for line in self.tree(shared, part, op)]
             lines += [
-                f"{shared} = cuda.shared.array(BLOCK, np.{dtype})",
-                f"{mine} = {part}",
-                "cuda.syncthreads()",
-                f"{width} = BLOCK // 2",
-                f"while {width} > 0:",
-                f"    if cuda.threadIdx.x < {width}:",
-            ]
-            if op == "+":
-                lines.append(f"        {mine} = {mine} + {other}")
-            else:
-                lines += [
-                    f"        {value} = {other}",
-                    f"        if {value} {op} {mine} or {value} != {value}:",
-                    f"            {mine} = {value}",
-                ]
-            lines += [
-                "    cuda.syncthreads()",
-                f"    {width} = {width} // 2",
                 "if cuda.threadIdx.x == 0:",
                 f"    {parts}[cuda.blockIdx.x] = {shared}[0]",
             ]
+        return [f"    {line}" for line in lines]
+
+    def tree(self, shared: str, part: str, op: str) -> list[str]:
+        """The lines that reduce a value of each thread of a block into element 0 of an array."""
+        width, value = self.local("width").name, self.local("other").name
+        mine, other = f"{shared}[cuda.threadIdx.x]", f"{shared}[cuda.threadIdx.x + {width}]"
+        if op == "+":
+            step = [f"{mine} = {mine} + {other}"]
+        else:
+            step = [
+                f"{value} = {other}",
+                f"if {value} {op} {mine} or {value} != {value}:",
+                f"    {mine} = {value}",
+            ]
+        lines = [
+            f"{mine} = {part}",
+            "cuda.syncthreads()",
+            f"{width} = BLOCK // 2",
+            f"while {width} > 0:",
+            f"    if cuda.threadIdx.x < {width}:",
+            *(f"        {line}" for line in step),
+            "    cuda.syncthreads()",
+            f"    {width} = {width} // 2",
+        ]
         return [f"    {line}" for line in lines]
 
     def combine(
@@ -687,11 +870,13 @@ class _Planner:
             load = L.Let(part.name, L.Load(parts, (k,), dtype))
             first = L.ZERO
             if op != "+":  # each partial result includes the value before
-                self.defer(L.Let(name, L.Load(parts, (L.ZERO,), dtype)))
+                start = L.Let(name, L.Load(parts, (L.ZERO,), dtype))
+                self.combining[id(start)] = start
+                self.defer(start)
                 first = L.ONE
             loop = L.Loop(k.name, first, self.named(count, "threads"), L.ONE, [load])
             loop.body.append(L.Let(name, both))
-            self.combining[id(loop)] = loop
+            self.combining |= {id(q): q for q in L.walk([loop])}
             self.defer(loop)
 
 
@@ -723,6 +908,15 @@ def _count(loop: L.Loop, levels: int) -> L.Expr:
     """
     count = trip_count(loop)
     return count if levels == 1 else L.clamp_to_zero(count)
+
+
+def _with_names(r: LoopReductions, parts_of: dict[str, tuple[str, str]]) -> LoopReductions:
+    """The reductions of a loop whose folds over rows have the names of their parts."""
+    folds = {
+        parts_of[name][0] if name in parts_of else name: fold
+        for name, fold in r.scalar_reductions.items()
+    }
+    return LoopReductions(folds, r.array_reductions, r.private_buffers)
 
 
 def _frame(loops: list[L.Loop], thread: str, parts_of: dict[str, tuple[str, str]]) -> list[L.Stmt]:

@@ -2,12 +2,17 @@
 
     HostStmt = Let | Alloc | View | Rebind | Loop | While | If | Break | Fail | Comment | Return
              | Call("rt.gemm", …)           as in loop IR; the host runs them in order
+             | BatchedProduct(call, …)      of many matrices (`batches.py`)
              | Fetch(name, slot, dtype)     the value of a slot, as a host scalar; synchronises
-             | Blocks(name, cells)          the number of blocks for so many cells
-             | Launch(kernel, blocks, cells)
+             | Blocks(name, cells, block)   the number of blocks for so many cells
+             | Launch(kernel, blocks, cells, block)
+             | HostArray(name, sizes, other)  the host's copy of a buffer, new or that of another
+
+`Store` and `Load` access such copies.
 
 A slot is a one-element array that holds a device scalar.  A launch without `cells` is of one
-thread.  `blocks` is the number of blocks for `cells` if it has a name.
+thread.  `blocks` is the number of blocks for `cells` if it has a name, and `block` the number of
+cells of a block: None for one per thread.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from typing import Any
 
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
+from .batches import BatchedProduct
 from .kernel_writer import Failure, KernelText
 from .program import HostResult, Statistics, Verdict
 from .symbols import Symbols
@@ -33,6 +39,7 @@ class Fetch:
 class Blocks:
     name: str
     cells: L.Expr
+    block: L.Expr | None = None
 
 
 @record
@@ -40,9 +47,17 @@ class Launch:
     kernel: KernelText
     blocks: L.Expr | None = None
     cells: L.Expr | None = None
+    block: L.Expr | None = None
 
 
-HostStmt = L.Stmt | Fetch | Blocks | Launch
+@record
+class HostArray:
+    name: str
+    sizes: tuple[L.Expr, ...] = ()
+    other: str = ""
+
+
+HostStmt = L.Stmt | HostArray | BatchedProduct | Fetch | Blocks | Launch
 
 
 @record
@@ -60,7 +75,8 @@ class Plan:
 
     def gemm_dtypes(self) -> list[str]:
         """The dtypes of the matrix products."""
-        outs = [s.args[-1] for s in walk(self.body) if isinstance(s, L.Call)]
+        calls = (s.call if isinstance(s, BatchedProduct) else s for s in walk(self.body))
+        outs = [s.args[-1] for s in calls if isinstance(s, L.Call)]
         return sorted({self.symbols.buffers[c.buffer][0] for c in outs if isinstance(c, L.Subview)})
 
     def statistics(self) -> Statistics:
@@ -72,15 +88,18 @@ class Plan:
             syncs=self.syncs,
         )
         for s in walk(self.body):
-            stats.launches += isinstance(s, (Launch, L.Call))
-            stats.gemms += isinstance(s, L.Call)
+            stats.launches += isinstance(s, (Launch, *_PRODUCTS))
+            stats.gemms += isinstance(s, _PRODUCTS)
             if isinstance(s, (L.Loop, L.While)):
-                inside = [q for q in walk(s.body) if isinstance(q, (Launch, L.Call))]
+                inside = [q for q in walk(s.body) if isinstance(q, (Launch, *_PRODUCTS))]
                 stats.host_loops += bool(inside)
                 stats.glue_loops += bool(inside) and all(
                     isinstance(q, Launch) and q.kernel.kind == "thread" for q in inside
                 )
         return stats
+
+
+_PRODUCTS = (L.Call, BatchedProduct)
 
 
 def walk(body: Sequence[Any]) -> Iterator[Any]:

@@ -178,10 +178,10 @@ class Methods(Part):
         cell, content = owner.cell, self.state.heap[owner.cell]
         if name in ("insert", "pop") and args:
             args = (self.indexing.integer(args[0], node), *args[1:])
-        if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
+        if name in ("append", "extend", "insert", "pop", "clear", "reverse", "remove", "sort"):
             self.effects.refuse_growth(cell, node)
             self.arrays.refuse_shared(cell, node)
-            if cell in self.streams.run_over and name != "reverse":
+            if cell in self.streams.run_over and name not in ("reverse", "sort"):
                 raise LengthChanges(cell, node)
         if name == "append":
             (value,) = args
@@ -192,15 +192,25 @@ class Methods(Part):
             return Obj(None)
         if name == "copy" and not args:
             return self.lists.copy_list(content)
+        if name == "sort" and not args:
+            ordered = self.evaluator.call(Obj(sorted), (owner,), kwargs, node)
+            if isinstance(ordered, ListVal):
+                self.state.heap[cell] = self.state.heap[ordered.cell]
+                return Obj(None)
         if isinstance(content, Growing):
             return self._growing_method(cell, content, name, args, node)
         values = list(content.values)
-        if name in ("index", "count") and len(args) == 1:
-            equal = [self.comparisons.compare("==", v, args[0], node) for v in values]
-            found = [self.arrays.static(e, node, "whether two elements are equal") for e in equal]
-            if name == "index" and True not in found:
+        if name in ("index", "count", "remove") and len(args) == 1:
+            found = self._places_of(args[0], values, name == "count", node)
+            if name == "count":
+                return constant(len(found))
+            if not found:
                 self.attributes.no_element("the value is not in the list", "ValueError")
-            return constant(found.index(True) if name == "index" else found.count(True))
+            if name == "index":
+                return constant(found[0])
+            del values[found[0]]
+            self.state.heap[cell] = Items(tuple(values))
+            return Obj(None)
         if name == "extend":
             items = self.objects.static_items(self.iterators.whole(args[0], node))
             if items is None:
@@ -224,10 +234,23 @@ class Methods(Part):
         elif name == "clear":
             values.clear()
         else:
-            return self.places.refuse(node, f"list.{name} is not supported")
+            return self.places.refuse(node, f"list.{name} is not supported", "make a new list")
         self.operators.must_not_be_long(len(values), node)
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
+
+    def _places_of(
+        self, wanted: Value, values: list[Value], all_: bool, node: core.Node
+    ) -> list[int]:
+        """Where a value stands: the first place, or all."""
+        found: list[int] = []
+        for place, value in enumerate(values):
+            equal = self.comparisons.compare("==", value, wanted, node)
+            if self.arrays.static(equal, node, "whether two elements are equal"):
+                found.append(place)
+                if not all_:
+                    break
+        return found
 
     def _append(self, content: Growing, value: Value, node: core.Node) -> Growing:
         elem = content.operand.type.elem
@@ -308,7 +331,7 @@ class Methods(Part):
         if name == "pop" and not owner.cell.path:
             return self._pop(owner, content, args, node)
         if name == "update":
-            other = self.sequence_calls.call_dict(args, kwargs, node)
+            other: Any = self.sequence_calls.call_dict(args, kwargs, node)
             added = self.state.heap[other.cell]
             for key, value in zip(added.keys, added.values):
                 self.stores.store_item(owner, constant(key), value, node)
@@ -339,6 +362,9 @@ class Methods(Part):
 
         given, named = [plain(a) for a in args], {k: plain(v) for k, v in kwargs.items()}
         try:
-            return constant(getattr(text, name)(*given, **named))
+            made = getattr(text, name)(*given, **named)
+            if isinstance(made, list):
+                return self.arrays.new_list(tuple(map(constant, made)))
+            return constant(made)
         except Exception as error:
             raise self.places.located(error, node) from None

@@ -13,7 +13,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays, is_basic, number_items
 from ..places import Places
 from ..session import Part
-from ..values import Cell, Num, Ref, ViewStep
+from ..values import Cell, Num, Ref, ViewStep, array
 from ..variables import Variables
 from .joins import Joins
 
@@ -28,7 +28,12 @@ class Updates(Part):
     joins: Joins
 
     def write(
-        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: core.Node, add: bool = False
+        self,
+        ref: Ref,
+        steps: tuple[ViewStep, ...],
+        value: Sym | Operand,
+        node: core.Node,
+        add: bool = False,
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
@@ -36,7 +41,7 @@ class Updates(Part):
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return
-        if cell.param is not None and self.session.outer is not None:
+        if cell.param is not None and self.session.outer is not None and not cell.lent:
             self.places.refuse(
                 node,
                 f"{cell.label} belongs to the caller, and a function whose recursion ends "
@@ -90,6 +95,21 @@ class Updates(Part):
             f"give it the dtype {names[1]} on all paths, by dtype= or by a number such as 0.0",
         )
 
+    def write_whole(self, ref: Ref, new: Var, node: core.Node) -> None:
+        """The array `ref`, with the contents that a callee has given it."""
+        if ref.path or ref.cell.param is not None:  # a store where the call is
+            self.write(ref, (), new, node)
+            return
+        self.arrays.refuse_tensor(ref.cell, node)
+        self.arrays.refuse_shared(ref.cell, node)
+        assert not ref.cell.readonly and ref.cell.choice is None
+        base = self.state.heap[ref.cell]
+        assert isinstance(base, Var)
+        self._refuse_truncation(base, Sym(self.b, new), ref.cell.label, node)
+        self.state.heap[ref.cell] = new
+        self.variables.note_assignment(ref.cell, base)
+        self._refresh_choices(ref.cell, node)
+
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""
         cond, x, y = ref.cell.choice
@@ -114,7 +134,7 @@ class Updates(Part):
                     lambda y=y: self._fresh_read(y),
                     self.places.stmt or node,
                 )
-                self.state.heap[cell] = self.state.heap[value.cell]
+                self.state.heap[cell] = self.state.heap[array(value).cell]
 
     def _fresh_read(self, ref: Ref) -> Ref:
         value = self.arrays.read(ref)

@@ -11,6 +11,7 @@ from ...syntax import core
 from ..dispatch import runs
 from ..frames import Frames
 from ..operations.operators import is_count
+from ..operations.stores import Stores
 from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
@@ -24,6 +25,7 @@ class Imports(Part):
     places: Places
     objects: Objects
     frames: Frames
+    stores: Stores
 
     @runs(core.Import)
     def run_Import(self, node: core.Import) -> None:
@@ -76,12 +78,12 @@ class Imports(Part):
                 )
             elif isinstance(owner, DictVal) or (isinstance(owner, ListVal) and is_count(index)):
                 self.evaluator.call_method(owner, "pop", (index,), {}, target)
-            elif isinstance(index, SliceVal):
-                self.places.refuse(target, "`del` of a slice is not supported", "make a new list")
+            elif isinstance(owner, ListVal) and isinstance(index, SliceVal):
+                self.stores.delete_slice(owner, index, target)
             elif self.evaluator.call_special(owner, "__delitem__", (index,), target) is None:
                 kind = kind_text(owner)
                 self.places.refuse(
                     target, f"`del` of a part of {kind} is not supported", "make a new one"
                 )
-        else:
-            self.places.refuse(target, "`del` of an attribute is not supported", "set it to None")
+        elif isinstance(target, core.Attr):
+            self.stores.delete_attribute(self.evaluator.eval(target.value), target.name, target)

@@ -11,7 +11,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Num, Obj, Ref, TupleVal, Value, kind_text
+from ..values import Num, Obj, PyObject, Ref, TupleVal, Value, kind_text
 
 
 @record(eq=False)
@@ -37,7 +37,7 @@ class Formatting(Part):
     def call_print(self, node: core.Call) -> Value:
         if self.shared.replayed:
             return Obj(None)
-        parts = tuple(self.print_part(a) for a in node.args)
+        parts = tuple(part for a in node.args for part in self.print_parts(a))
         options = {}
         for keyword in node.keywords:
             if keyword.name not in ("sep", "end"):
@@ -50,10 +50,13 @@ class Formatting(Part):
         )
         return Obj(None)
 
-    def print_part(self, node: core.Expr) -> Any:
+    def print_parts(self, node: core.Expr) -> list[PyObject]:
+        """What is printed for an argument: several for one with a star."""
         if isinstance(node, core.Format):
-            return tuple(self.message_parts(node))
-        value = self.evaluator.eval(node)
+            return [tuple(self.message_parts(node))]
+        return [self.print_part(value, node) for value in self.evaluator.elements((node,))]
+
+    def print_part(self, value: Value, node: core.Expr) -> PyObject:
         if isinstance(value, (Num, Ref)):
             return self.arrays.sym(value).operand
         if isinstance(value, Obj):
@@ -62,7 +65,7 @@ class Formatting(Part):
             node, f"printing {kind_text(value)} is not supported", "print its parts"
         )
 
-    def message_parts(self, node: core.Format) -> list[Any]:
+    def message_parts(self, node: core.Format) -> list[PyObject]:
         """The texts and numbers of an f-string."""
         parts: list[Any] = []
         for part in node.parts:

@@ -15,6 +15,7 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..outside.effects import Effects
 from ..outside.object_attributes import ObjectAttributes
+from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
@@ -31,6 +32,7 @@ from ..values import (
     Obj,
     Rec,
     Ref,
+    SliceVal,
     TupleVal,
     Value,
     kind_text,
@@ -38,6 +40,7 @@ from ..values import (
 from ..variables import Variables
 from .attributes import Attributes
 from .operators import Operators
+from .streams import Streams
 
 
 @record(eq=False)
@@ -56,6 +59,8 @@ class Stores(Part):
     indexing: Indexing
     operators: Operators
     attributes: Attributes
+    objects: Objects
+    streams: Streams
 
     def store_in_instance(
         self, owner: InstanceVal, name: str, value: Value, node: core.Node
@@ -145,13 +150,23 @@ class Stores(Part):
             self.state.heap[owner.cell] = Items(tuple(values))
             return
         self.effects.refuse_growth(owner.cell, node)
+        if isinstance(content, Items) and isinstance(index, SliceVal):
+            values, items = list(content.values), self.objects.static_items(value)
+            if items is None or owner.cell in self.streams.run_over:
+                text = "this assignment to a slice of a list is not supported"
+                self.places.refuse(node, text, "make a new list")
+            with self.places.python_errors(node):
+                values[self._known_slice(index, node)] = items
+            self.state.heap[owner.cell] = Items(tuple(values))
+            return
         if isinstance(content, Items) and isinstance(index, Num):
             elem = self.joins.element_type((self.state, content), (self.state, Items((value,))))
             if elem is None:
                 self.places.need_unroll(node)
             content = self.lists.grow(content, elem, node)
         if not isinstance(content, Growing) or not isinstance(index, Num):
-            self.places.refuse(node, "this assignment to a list is not supported")
+            text = "this assignment to a list is not supported"
+            self.places.refuse(node, text, "make a new list")
         if not isinstance(value, (Num, Ref)):
             self.places.refuse(node, "a run-time list may hold numbers or arrays only")
         item = self.lists.element(value)
@@ -167,6 +182,35 @@ class Stores(Part):
                 "list_set", content.operand, index.operand, self.lists.as_element(item, elem)
             )
         self.state.heap[owner.cell] = Growing(changed.operand)
+
+    def _known_slice(self, index: SliceVal, node: core.Node) -> slice:
+        parts = (index.start, index.stop, index.step)
+        known = (None if p is None else self.arrays.static(p, node, "a bound") for p in parts)
+        return slice(*known)
+
+    def delete_slice(self, owner: ListVal, index: SliceVal, node: core.Node) -> None:
+        """`del owner[index]`."""
+        self.effects.refuse_growth(owner.cell, node)
+        self.arrays.refuse_shared(owner.cell, node)
+        content = self.state.heap[owner.cell]
+        if not isinstance(content, Items) or owner.cell in self.streams.run_over:
+            self.places.refuse(node, "this `del` of a slice is not supported", "make a new list")
+        values = list(content.values)
+        del values[self._known_slice(index, node)]
+        self.state.heap[owner.cell] = Items(tuple(values))
+
+    def delete_attribute(self, owner: Value, name: str, node: core.Node) -> None:
+        """`del owner.name`."""
+        if not isinstance(owner, InstanceVal) or owner.cell.path:
+            text = "`del` of an attribute of an object from outside is not supported"
+            self.places.refuse(node, text, "set it to None")
+        self.arrays.refuse_shared(owner.cell, node)
+        content = self.state.heap[owner.cell]
+        left = {k: v for k, v in zip(content.keys, content.values) if k != name}
+        if len(left) == len(content.keys):
+            text = f"{owner.cls.__name__!r} object has no attribute {name!r}"
+            raise self.places.located(AttributeError(text), node)
+        self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: core.Node) -> None:
         if isinstance(owner, Obj):

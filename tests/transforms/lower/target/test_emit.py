@@ -33,7 +33,7 @@ def test_a_sum_is_a_grid_and_one_thread():
     )
     assert host_function(text) == (
         "    k = np.float64(k)\n"
-        "    s = dev.scalar(0, np.float64)\n"
+        "    s = dev.empty((1,), np.float64)\n"
         "    n = x.shape[0]\n"
         "    blocks = dev.blocks(n, BLOCK)\n"
         "    s_parts = dev.empty((blocks,), np.float64)\n"

@@ -155,11 +155,46 @@ def f(x, n):
 """,
         **VECTOR,
     )
-    first, grid, last = kernel_bodies(text)
-    assert "s_slot[0] = s" in first
-    assert "s = s_slot[0]" in grid and "s_part = s" in grid
+    grid, last = kernel_bodies(text)
+    assert "    s = x[0]\n" in grid and "s_part = s" in grid
     assert "if other > shared[cuda.threadIdx.x] or other != other:" in grid
-    assert "s = s_slot[0]" in last
+    # Each partial result includes the value before.
+    assert "    s = s_parts[0]\n    for k in range(1, blocks):" in last
+
+
+def test_a_grid_computes_the_scalars_that_it_needs():
+    """Every thread of the second grid adds up the results of the first; one stores the sum."""
+    text, _ = emitted(
+        """
+def f(x, y, n):
+    s = 0.0
+    for i in range(n):
+        s = s + x[i]
+    t = s * s
+    for i in range(n):
+        y[i] = x[i] / t
+    return (t,)
+""",
+        **VECTOR,
+    )
+    first, second = kernel_bodies(text)
+    assert "s_parts[cuda.blockIdx.x]" in first
+    assert (
+        "    for k in range(blocks):\n"
+        "        part = s_parts[k]\n"
+        "        s = s + part\n"
+        "    t = s * s\n"
+    ) in second
+    assert "    if thread == 0:\n        t_slot[0] = t\n" in second and "s_slot" not in text
+
+
+@pytest.mark.parametrize("op", ["s + x[i]", "x[i] if x[i] > s or x[i] != x[i] else s"])
+def test_a_reduction_that_is_only_returned_is_stored(op):
+    text, _ = emitted(
+        f"def f(x, n):\n    s = 0.0\n    for i in range(n):\n        s = {op}\n    return (s,)\n",
+        **VECTOR,
+    )
+    assert kernel_bodies(text)[-1].endswith("    s_slot[0] = s")
 
 
 def test_a_loop_controlled_by_the_device_is_refused_at_its_line():

@@ -35,4 +35,4 @@ def f(x, n):
         x="float64[:]",
     )
     assert [r.kind for r in program.results] == ["slot", "slot", "host"]
-    assert "s = dev.scalar(0, np.float64)" in text and "t = dev.scalar(0, np.float64)" in text
+    assert "s = dev.empty((1,), np.float64)" in text and "t = dev.empty((1,), np.float64)" in text

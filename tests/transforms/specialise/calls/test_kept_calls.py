@@ -138,8 +138,11 @@ def test_sizes_of_results_are_in_terms_of_arguments(monkeypatch: pytest.MonkeyPa
 # ---------------------------------------------------------------- what is inlined
 
 
+BUFFER = np.zeros(3)
+
+
 def write(x):
-    x[0] = 2.0
+    BUFFER[0] = x[0]
     return x.sum()
 
 
@@ -213,6 +216,94 @@ def test_a_program_that_cannot_keep_its_calls_is_inlined() -> None:
 
     made = specialised(f, np.ones(2))
     assert made.module.main.results
+
+
+# ---------------------------------------------------------------- arrays that are written
+
+
+def fill(out, x, k):
+    out[k] = x[k] * x[k]
+    out[0] += np.sin(x[k])
+
+
+def scale(a, s):
+    if s > 1.0:
+        a *= s
+    return a.sum()
+
+
+def through(out, x):
+    fill(out, x, 0)
+    fill(out[1:], x, 1)
+
+
+def whole_and_views(x):
+    out = np.zeros(x.shape[0])
+    tail = out[2:]
+    fill(out, x, 1)
+    fill(tail, x, 0)
+    fill(out[::-1], x * 2.0, 3)
+    through(out, x)
+    s = scale(out, 3.0) + scale(out[1:3], np.sum(x))
+    return np.sum(out * out * x) + s + tail[0]
+
+
+def in_a_loop(x):
+    rows = np.zeros((3, x.shape[0]))
+    for i in range(3):
+        fill(rows[i], x * (i + 1.0), 1)
+    return np.sum(rows * rows)
+
+
+def shared(x):
+    y = x * 1.0
+    fill(y, y, 1)
+    fill(y[1:], y[:-1], 0)
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("f", [whole_and_views, in_a_loop, shared])
+def test_written_arguments(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(monkeypatch, f, np.array([0.3, 0.5, 0.7, 0.9]))
+
+
+def test_a_function_that_writes_takes_its_arrays_for_distinct_ones() -> None:
+    decisions = specialised(shared, np.ones(4)).decisions
+    assert len(decisions) == 2 and all("may share memory" in str(why) for _, why in decisions)
+    made = specialised(whole_and_views, np.ones(4))
+    assert {"fill", "scale"} <= {*names(made.module)}, "the views do not overlap an argument"
+
+
+def test_the_argument_of_the_program_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(a, x):
+        fill(a, x, 1)
+        return np.sum(a * a)
+
+    x = np.array([0.3, 0.5])
+    want = np.array([1.0, 2.0])
+    value = f(want, x)
+    for mode in ("keep", "keep+inline"):
+        monkeypatch.setenv("S2S_CALLS", mode)
+        for backend in ("loops", "python"):
+            a = np.array([1.0, 2.0])
+            assert s2s.function(f, backend=backend)(a, x) == pytest.approx(value)
+            np.testing.assert_allclose(a, want)
+
+
+@pytest.mark.parametrize("mode", ["inline", "keep", "keep+inline"])
+def test_a_read_only_argument_is_not_written(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S2S_CALLS", mode)
+
+    def f(a, x):
+        fill(a, x, 1)
+        return np.sum(a * a)
+
+    a = np.array([1.0, 2.0])
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only") as error:
+        s2s.function(f, backend="loops")(a, np.ones(2))
+    assert str(error.value) == "assignment destination is read-only"
+    np.testing.assert_array_equal(a, [1.0, 2.0])
 
 
 # ---------------------------------------------------------------- closures, methods, structures
