@@ -20,7 +20,6 @@ from ..objects.variable_versions import before_change
 from ..runtime import gc_pause
 from ..runtime.locks import kernel_locks
 from ..runtime.overlap import is_array, overlap, overlaps_itself
-from ..transforms.emit.outside_values import arguments_in
 from ..transforms.frontend.pytree import (
     Out,
     OutTree,
@@ -28,6 +27,7 @@ from ..transforms.frontend.pytree import (
     Spec,
     Step,
     Tree,
+    arguments_in,
     path_text,
     rebuild,
 )

@@ -330,7 +330,7 @@ class Methods(Part):
         if name == "pop" and not owner.cell.path:
             return self._pop(owner, content, args, node)
         if name == "update":
-            other = self.sequence_calls.call_dict(args, kwargs, node)
+            other: Any = self.sequence_calls.call_dict(args, kwargs, node)
             added = self.state.heap[other.cell]
             for key, value in zip(added.keys, added.values):
                 self.stores.store_item(owner, constant(key), value, node)

@@ -64,7 +64,7 @@ class PythonCalls(Part):
     stores: Stores
 
     @builtin(range)
-    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> RangeVal:
         numbers = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
         if len(numbers) == 1:
@@ -106,7 +106,7 @@ class PythonCalls(Part):
         if unknown is not None:
             text = f"{old.cls.__name__}.__init__() got an unexpected keyword argument {unknown!r}"
             raise self.places.located(TypeError(text), node)
-        values = (kwargs.get(k, v) for k, v in zip(content.keys, content.values))
+        values = (kwargs[k] if k in kwargs else v for k, v in zip(content.keys, content.values))
         return self.arrays.new_instance(old.cls, content.keys, tuple(values))
 
     @builtin(len)
@@ -181,7 +181,7 @@ class PythonCalls(Part):
         )
 
     @builtin(hasattr)
-    def call_hasattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def call_hasattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Num:
         owner, name = args[0], self.arrays.static(args[1], node, "the attribute's name")
         if isinstance(owner, InstanceVal):
             keys = self.state.heap[owner.cell].keys
@@ -199,7 +199,7 @@ class PythonCalls(Part):
     @builtin(getattr)
     def call_getattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         name = self.arrays.static(args[1], node, "the attribute's name")
-        if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
+        if len(args) > 2 and self.call_hasattr(args[:2], {}, node).known == (False,):
             return args[2]
         return self.attributes.attribute(args[0], name, node)
 

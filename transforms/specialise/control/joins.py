@@ -21,6 +21,7 @@ from ..values import (
     UNDEFINED,
     Cell,
     Conflict,
+    Content,
     DictVal,
     Ended,
     Fields,
@@ -373,7 +374,7 @@ class Joins(Part):
             grown = self.lists.grow(content, elem, None) if isinstance(content, Items) else content
             return self.lists.widened(grown, elem, None).operand
 
-    def element_type(self, *contents: tuple[State, Any]) -> Any:
+    def element_type(self, *contents: tuple[State, Content]) -> Scalar | Array | None:
         """The element type of lists, each of some state, that become one run-time list; None
         if there is none."""
         types: list[Type] = []
@@ -382,6 +383,7 @@ class Joins(Part):
                 assert isinstance(content.operand.type, ListOf)
                 types.append(content.operand.type.elem)
             else:
+                assert isinstance(content, (Items, Fields))
                 for value in content.values:
                     if isinstance(value, Num):
                         types.append(value.operand.type)
@@ -403,7 +405,9 @@ class Joins(Part):
             joined = join_types(joined, type_)
         if isinstance(joined, Scalar):
             return Scalar(joined.dtype, joined.weak)
-        return resolve_dims(joined, self.b.names.fresh("elem"))
+        made = resolve_dims(joined, self.b.names.fresh("elem"))
+        assert isinstance(made, Array)
+        return made
 
     def fresh_var(self, type_: Type, user: str) -> Var:
         name = self.b.fresh_name(user or "t")
@@ -420,7 +424,9 @@ class Joins(Part):
             return content.user
         return cell.label
 
-    def choose(self, cond: Num, then: Any, orelse: Any, node: core.Node) -> Value:
+    def choose(
+        self, cond: Num, then: Callable[[], Value], orelse: Callable[[], Value], node: core.Node
+    ) -> Value:
         """The value of whichever side runs."""
         slot = "<value>"
         saved = self.state.env.get(slot)
@@ -434,7 +440,7 @@ class Joins(Part):
 
         with self.b.at(self.places.origin(node)):
             ended = self.if_(cond, side(then), side(orelse))
-        value = self.state.env.pop(slot, None)
+        value = self.state.env.pop(slot, UNDEFINED)
         if saved is not None:
             self.state.env[slot] = saved
         if ended:

@@ -8,7 +8,7 @@ iteration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...ir.builder import OPEN, const
 from ...ir.nodes import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
@@ -41,6 +41,10 @@ from .joins import Joins, joined_tensor
 from .peel import Peel
 
 Key = tuple[Any, ...]
+# one iteration: whether it always fails, and the flag that may end the loop
+Once: TypeAlias = Callable[[], tuple[bool, Operand | None]]
+# the body, what it carries, and the flag
+Looped: TypeAlias = tuple[Block, list[Carried], Operand | None]
 
 
 CONTAINERS = (ListVal, DictVal, InstanceVal)
@@ -54,8 +58,8 @@ class Plan:
     cells: dict[Key, Cell] = field(default_factory=dict)
     # containers that are made anew in iterations: the one at hand
     boxes: dict[Key, Cell] = field(default_factory=dict)
-    maybe: dict[Key, Value] = field(default_factory=dict)
-    grows: dict[Cell, Type] = field(default_factory=dict)
+    maybe: dict[Key, tuple[Value, State]] = field(default_factory=dict)
+    grows: dict[Cell, Scalar | Array] = field(default_factory=dict)
     conflicts: dict[Key, Conflict] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)
     changed: bool = False
@@ -88,9 +92,9 @@ class LoopJoins(Part):
     peel: Peel
     loop_depth: int = field(default=0, init=False)
 
-    def loop(self, run: Callable[[], Any], node: core.Node) -> tuple[Block, list[Carried], Any]:
+    def loop(self, run: Once, node: core.Node) -> Looped:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
-        returns whether it always fails, and whatever else the caller needs; the state
+        returns whether it always fails, and the flag that may end the loop; the state
         afterwards is that after the loop."""
         if self.loop_depth >= DEEPEST_LOOP:
             self.places.refuse(
@@ -104,7 +108,7 @@ class LoopJoins(Part):
         finally:
             self.loop_depth -= 1
 
-    def _loop(self, run: Callable[[], Any], node: core.Node) -> tuple[Block, list[Carried], Any]:
+    def _loop(self, run: Once, node: core.Node) -> Looped:
         entry, outer = self.state, self.b.block
         length = len(outer)
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir.builder import Sym
 from ...ir.nodes import Array, Operand, Var, is_complex
 from ...ir.record import record
 from ...rules.integer_range_checks import require_in_range
@@ -11,7 +12,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays, is_basic, number_items
 from ..places import Places
 from ..session import Part
-from ..values import Cell, Num, Ref, ViewStep
+from ..values import Cell, Num, Ref, ViewStep, array
 from ..variables import Variables
 from .joins import Joins
 
@@ -26,7 +27,12 @@ class Updates(Part):
     joins: Joins
 
     def write(
-        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: core.Node, add: bool = False
+        self,
+        ref: Ref,
+        steps: tuple[ViewStep, ...],
+        value: Sym | Operand,
+        node: core.Node,
+        add: bool = False,
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
@@ -111,7 +117,7 @@ class Updates(Part):
                     lambda y=y: self._fresh_read(y),
                     self.places.stmt or node,
                 )
-                self.state.heap[cell] = self.state.heap[value.cell]
+                self.state.heap[cell] = self.state.heap[array(value).cell]
 
     def _fresh_read(self, ref: Ref) -> Ref:
         value = self.arrays.read(ref)

@@ -6,6 +6,7 @@ Writing yields a new version of the whole cell, so that every alias sees it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Rec,
     Ref,
     RestVal,
@@ -95,7 +97,7 @@ class Arrays(Part):
 
     # ---- reading
 
-    def sym(self, value: Num | Ref | Rec) -> Sym:
+    def sym(self, value: Value) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
             self.variables.note_access(value.cell)
@@ -105,7 +107,8 @@ class Arrays(Part):
             raise self.places.refusal(
                 self.places.stmt or self.places.frame.node, what, "", S2STypeError
             )
-        return Sym(self.b, value.operand)
+        scalar: Any = value
+        return Sym(self.b, scalar.operand)
 
     def read(self, ref: Ref) -> Var:
         base = self.state.heap[ref.cell]
@@ -137,7 +140,7 @@ class Arrays(Part):
 
     # ---- results of operations
 
-    def wrap(self, result: Any, refs: tuple[Ref, ...] = ()) -> Value:
+    def wrap(self, result: Sym | Operand | PyObject, refs: tuple[Ref, ...] = ()) -> Value:
         """What a surface returned, as a value; views of the arguments stay views."""
         if isinstance(result, Sym):
             return self._wrap_operand(result.operand, refs)
@@ -176,7 +179,7 @@ class Arrays(Part):
                 self.state.entangle(array.cell, ref.cell)
         return array
 
-    def fold(self, operand: Var) -> tuple[Any] | None:
+    def fold(self, operand: Var) -> tuple[PyObject] | None:
         """An integer that is the same for every call is known: `len(static) - 1`, a fixed axis."""
         value = operand.type.value if isinstance(operand.type, Scalar) else None
         return (value.const,) if value is not None and value.is_const else None
@@ -335,7 +338,7 @@ class Arrays(Part):
     def live_values(self) -> list[Value]:
         """The values of names that may yet be read, and those outside of the function."""
         todo: list[Any] = []
-        frames = {f.depth: f for f in self.places.stack if f.owner is self.evaluator}
+        frames = {f.depth: f for f in self.places.stack if f.owner.session is self.session}
         for depth, env in enumerate(self.state.envs):
             frame = frames.get(depth)
             alive = None if frame is None else frame.lifetimes.get(id(frame.stmt))
@@ -349,10 +352,10 @@ class Arrays(Part):
         """Cells that can still be reached through a name that may yet be read."""
         return self.cells_in(self.live_values())
 
-    def cells_in(self, values: list[Value]) -> set[Cell]:
+    def cells_in(self, values: Iterable[Value | None]) -> set[Cell]:
         """The cells of these values, and all that can be reached from there."""
         found: set[Cell] = set()
-        todo = list(values)
+        todo: list[Any] = list(values)
         while todo:
             value = todo.pop()
             if isinstance(value, GeneratorVal):
@@ -382,13 +385,13 @@ class Arrays(Part):
         self.state.heap[cell] = Items(values)
         return ListVal(cell)
 
-    def new_dict(self, keys: tuple[Any, ...], values: tuple[Value, ...]) -> DictVal:
+    def new_dict(self, keys: tuple[PyObject, ...], values: tuple[Value, ...]) -> DictVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
         return DictVal(cell)
 
     def new_instance(
-        self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]
+        self, cls: PyObject, keys: tuple[PyObject, ...], values: tuple[Value, ...]
     ) -> InstanceVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
@@ -431,7 +434,7 @@ class Arrays(Part):
             return constant(not cond.known[0])
         return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
-    def static(self, value: Value, node: core.Node, what: str) -> Any:
+    def static(self, value: Value, node: core.Node, what: str) -> PyObject:
         """The Python value behind something that must be known while compiling."""
         if isinstance(value, Obj):
             return value.value
@@ -455,7 +458,7 @@ class Arrays(Part):
         assert isinstance(type_, Array)
         return type_
 
-    def pass_sizes(self, value: Any, param: Var, facts: Facts) -> None:
+    def pass_sizes(self, value: Num | Ref | Rec, param: Var, facts: Facts) -> None:
         """Tells the facts of a callee the sizes of an argument, where they are known here."""
         assert facts.sizes is not None
         type_ = self.ref_type(value) if isinstance(value, Ref) else value.operand.type

@@ -35,6 +35,7 @@ from ..values import (
     Value,
     constant,
     kind_text,
+    number,
 )
 
 BINARY: dict[str, str] = {
@@ -189,9 +190,8 @@ class Expressions(Part):
         name = "negative" if node.op == "-" else "invert"
         type_ = value.operand.type if isinstance(value, Num) else None
         if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
-            value = self.arrays.wrap(
-                self.b.emit("cast", self.arrays.sym(value), dtype="int64", weak=True)
-            )
+            cast = self.b.emit("cast", self.arrays.sym(value), dtype="int64", weak=True)
+            value = number(self.arrays.wrap(cast))
         return self.surface_calls.operate(name, value, node=node)
 
     # ---- truth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ir.index_bounds import add_index_bounds
@@ -15,7 +16,7 @@ from ..operations.streams import Stream
 from ..operations.truth import Truth
 from ..places import Places
 from ..session import Part
-from ..values import Num, RangeVal, constant
+from ..values import Num, RangeVal, constant, number
 
 
 @record(eq=False)
@@ -28,7 +29,12 @@ class RunTimeLoops(Part):
     truth: Truth
 
     def range_loop(
-        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        r: RangeVal,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
@@ -71,7 +77,7 @@ class RunTimeLoops(Part):
         self,
         target: core.Expr,
         stream: Stream,
-        body: Any,
+        body: Callable[[], bool],
         until: str | None,
         node: core.Node,
         start: int = 0,
@@ -80,7 +86,7 @@ class RunTimeLoops(Part):
 
         def inner() -> bool:
             # The position is not a name of the user's: it is gone before anyone sees it.
-            position = self.state.env.pop(index.id)
+            position = number(self.state.env.pop(index.id))
             self.evaluator.bind(target, stream.element(position), node)
             return body()
 

@@ -26,9 +26,11 @@ from ..values import (
     Cell,
     DictVal,
     Growing,
+    InstanceVal,
     ListVal,
     Num,
     Obj,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -106,6 +108,7 @@ class Operators(Part):
             return False
         own, other = (inspect.getattr_static(c, name, None) for c in reversed(classes))
         if own is None:
+            assert isinstance(right, (Obj, InstanceVal, TupleVal))
             self.object_attributes.guard_no_method(right, name)
         return own is not None and own is not other
 
@@ -227,7 +230,7 @@ class Operators(Part):
             "an array of its elements is np.array(...)" if sequence else "",
         )
 
-    def dict_key(self, value: Value, node: core.Node) -> Any:
+    def dict_key(self, value: Value, node: core.Node) -> PyObject:
         """A key of a dict, which is known and can be hashed."""
         if isinstance(value, (ListVal, DictVal, Ref)):
             unhashable = f"unhashable type: {class_of(value).__name__!r}"

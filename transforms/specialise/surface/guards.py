@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..values import (
     ListVal,
     Num,
     Obj,
+    PyObject,
     Rec,
     Ref,
     RngVal,
@@ -45,7 +47,7 @@ class Guards(Part):
     arrays: Arrays
     objects: Objects
 
-    def surface_call(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def surface_call(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> PyObject:
         with self.guarding(node, path):
             plain = [self.to_surface(a, node) for a in args]
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
@@ -54,7 +56,7 @@ class Guards(Part):
             plain, named = convert_integer_arguments(path, surface, plain, named)
             return surface(self.b, *plain, **named)
 
-    def to_surface(self, value: Value, node: core.Node) -> Any:
+    def to_surface(self, value: Value, node: core.Node) -> PyObject:
         """Run-time numbers and arrays as Syms, everything static as itself."""
         if isinstance(value, Num):
             if value.known is not None and not isinstance(value.known[0], (float, np.floating)):
@@ -81,7 +83,7 @@ class Guards(Part):
         advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
         return self.places.refuse(node, f"{kind_text(value)} cannot be passed here", advice)
 
-    def guarding(self, node: core.Node, path: str = "") -> Any:
+    def guarding(self, node: core.Node, path: str = "") -> AbstractContextManager[None]:
         return _Guarding(self.places, node, path)
 
 

@@ -19,6 +19,7 @@ from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
 from ..values import (
+    IndexItems,
     ListVal,
     Num,
     Obj,
@@ -28,6 +29,7 @@ from ..values import (
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
     kind_text,
 )
@@ -51,7 +53,7 @@ class Indexing(Part):
     objects: Objects
     guards: Guards
 
-    def index_items(self, ref: Ref, index: Value, node: core.Node) -> tuple[Any, ...]:
+    def index_items(self, ref: Ref, index: Value, node: core.Node) -> IndexItems:
         """One item per axis or new axis, with operands in place; an ellipsis is expanded."""
         parts = list(index.values) if isinstance(index, TupleVal) else [index]
         items: list[Any] = []
@@ -158,7 +160,7 @@ class Indexing(Part):
             text = f"{what} indices must be integers or slices, not {kind}"
             raise self.places.located(TypeError(text), node)
 
-    def index_value(self, ref: Ref, items: tuple[Any, ...], node: core.Node) -> Value:
+    def index_value(self, ref: Ref, items: IndexItems, node: core.Node) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
         plain = plain_items(items)
         if is_basic(items) and not all(i[0] == "int" for i in items):
@@ -174,7 +176,7 @@ class Indexing(Part):
             result = self.arrays.apply_step(self.arrays.sym(ref), ("index", plain))
         return self.arrays.tensor_of(self.arrays.wrap(result), ref)
 
-    def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: core.Node) -> None:
+    def assign_index(self, ref: Ref, items: IndexItems, value: Value, node: core.Node) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
             dtype = self.arrays.ref_type(ref).dtype
@@ -194,8 +196,8 @@ class Indexing(Part):
     def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
             args = (value.start, value.stop, value.step)
-            return self.evaluator.call(Obj(np.arange), args, {}, node)
-        return self.evaluator.call(Obj(np.array), (value,), {}, node)
+            return array(self.evaluator.call(Obj(np.arange), args, {}, node))
+        return array(self.evaluator.call(Obj(np.array), (value,), {}, node))
 
     # ---- records
 

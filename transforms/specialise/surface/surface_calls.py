@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NoReturn
 
 from ...ir.nodes import Scalar
 from ...ir.record import record, replace
@@ -16,7 +16,19 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import RANK_0, Args, Cell, Growing, Kwargs, ListVal, Num, Ref, Value, constant
+from ..values import (
+    RANK_0,
+    Args,
+    Cell,
+    Growing,
+    Kwargs,
+    ListVal,
+    Num,
+    PyObject,
+    Ref,
+    Value,
+    constant,
+)
 from .guards import Guards
 from .indexing import Indexing
 from .library_paths import path_of
@@ -33,7 +45,7 @@ class SurfaceCalls(Part):
     guards: Guards
     indexing: Indexing
 
-    def no_rule(self, value: Any, node: core.Node) -> Any:
+    def no_rule(self, value: PyObject, node: core.Node) -> NoReturn:
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
         text = f"{module}.{name}" if module and module != "builtins" else name
@@ -68,6 +80,7 @@ class SurfaceCalls(Part):
         axis = kwargs.get("axis") or (args[1] if len(args) > 1 else constant(0))
         axis = self.indexing.integer(axis, node)
         axis = self.arrays.static(axis, node, "the axis")
+        assert isinstance(args[0], ListVal)
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
         told = {
             k: self.arrays.static(v, node, k)
