@@ -17,6 +17,7 @@ import pytest
 
 from tests.corpus import load
 from tests.corpus.known import KNOWN
+from tests.golden_programs import PROGRAMS
 from tests.judge import transform
 
 FOLDER = Path(__file__).parent / "golden"
@@ -64,12 +65,22 @@ def test_golden(name: str, update_golden: bool) -> None:
     assert text == path.read_text()
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, update_golden: bool) -> None:
+    text = str(PROGRAMS[name]())
+    path = FOLDER / f"{name}.py"
+    if update_golden:
+        path.write_text(text)
+    assert path.exists(), "no golden file: run with --update-golden and review it"
+    assert text == path.read_text()
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
 def test_golden_is_readable(path: Path) -> None:
     text = path.read_text()
     ast.parse(text)
     assert max(map(len, text.splitlines())) <= 88
-    assert path.stem in NAMES, "a golden file of no test"
+    assert path.stem in {*NAMES, *PROGRAMS}, "a golden file of no test"
 
 
 def test_emission_does_not_depend_on_the_process() -> None:

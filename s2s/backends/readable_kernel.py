@@ -17,7 +17,6 @@ import numpy as np
 from ..call.kernel_arguments import WEAK_SCALAR_TYPES
 from ..errors import add_source_line
 from ..runtime.ieee_math import Real, math
-from ..transforms.emit.outside_values import with_steps, without_array
 from ..transforms.frontend.pytree import (
     Argument,
     Either,
@@ -28,6 +27,8 @@ from ..transforms.frontend.pytree import (
     Spec,
     Tree,
     follow,
+    with_steps,
+    without_array,
 )
 from .run_text import run_text
 
@@ -185,7 +186,8 @@ def _with_ieee_numbers(compiled: Compiled) -> ast.Module | None:
             }
     if not texts:
         return None
-    tree = _IeeeNumbers(texts).visit(ast.parse(compiled.source))
+    tree = ast.parse(compiled.source)
+    _IeeeNumbers(texts).visit(tree)
     return ast.fix_missing_locations(tree)
 
 

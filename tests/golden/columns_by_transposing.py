@@ -28,15 +28,12 @@ def columns_by_transposing_vjp(m, x, out_bar=1.0):
     transposed_bar = np.zeros_like(transposed_1)
     for k_L5 in range(transposed_1.shape[0] - 1, -1, -1):
         # L6: s += np.cos(column @ x)
-        product_1 = product_L6[k_L5]
-        column_bar = -out_bar * np.sin(product_1) * x
+        column_bar = -out_bar * np.sin(product_L6[k_L5]) * x
         transposed_bar[k_L5] += column_bar
     m_bar = transposed_bar.T
     # L3: for i in range(m.shape[1])
     for i in range(m.shape[1] - 1, -1, -1):
         # L4: s += np.sin(m.T[i] @ x) * m.T[i, 0]
-        product = product_L4[i]
-        sin = sin_L4[i]
-        m_bar.T[i, 0] += out_bar * sin
-        m_bar.T[i] += out_bar * transposed_1[i, 0] * np.cos(product) * x
+        m_bar.T[i, 0] += out_bar * sin_L4[i]
+        m_bar.T[i] += out_bar * transposed_1[i, 0] * np.cos(product_L4[i]) * x
     return s, m_bar

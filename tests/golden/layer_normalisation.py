@@ -7,8 +7,8 @@ import numpy as np
 def layer_normalisation_vjp(a, out_bar=1.0):
     mu = a.mean(axis=-1, keepdims=True)
     var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
-    h_3 = np.sqrt(var + 1e-05)
-    h = (a - mu) / h_3
+    sqrt = np.sqrt(var + 1e-05)
+    h = (a - mu) / sqrt
     reshaped = np.arange(12.0).reshape(4, 3)
     out = (h * reshaped).sum()
 
@@ -16,12 +16,11 @@ def layer_normalisation_vjp(a, out_bar=1.0):
     # L5: return np.sum(h * np.arange(12.0).reshape(4, 3))
     h_bar = out_bar * reshaped
     # L4: h = (a - mu) / np.sqrt(var + 1e-5)
-    a_bar = h_bar / h_3
+    a_bar = h_bar / sqrt
     mu_bar = (-a_bar).sum(axis=1, keepdims=True)
     # L3: var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
-    t_bar = np.broadcast_to(
-        (-h_bar * h / h_3).sum(axis=1, keepdims=True) / (2.0 * h_3) / 3, a.shape
-    )
+    ratio = (-h_bar * h / sqrt).sum(axis=1, keepdims=True) / (2.0 * sqrt) / 3
+    t_bar = np.broadcast_to(ratio, a.shape)
     t_bar = 2.0 * t_bar * (a - mu)
     a_bar += t_bar
     mu_bar += (-t_bar).sum(axis=1, keepdims=True)

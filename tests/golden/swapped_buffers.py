@@ -33,10 +33,8 @@ def swapped_buffers_vjp(x, n, out_bar=1.0):
         b_bar, a_bar = a_bar, b_bar
         for i in range(a.shape[0] - 1, -1, -1):
             # L6: b[i] = np.sin(a[i]) * a[(i + 1) % 5]
-            sin = sin_L6[_, i]
-            element = element_L6[_, i]
             t_bar = b_bar[i]
             b_bar[i] = 0.0
-            a_bar[(i + 1) % 5] += t_bar * sin
-            a_bar[i] += t_bar * element * np.cos(t_L6[_, i])
+            a_bar[(i + 1) % 5] += t_bar * sin_L6[_, i]
+            a_bar[i] += t_bar * element_L6[_, i] * np.cos(t_L6[_, i])
     return out, a_bar

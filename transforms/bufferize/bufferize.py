@@ -12,8 +12,8 @@ The steps, each of which leaves a correct program:
 In memory form an operand keeps its value's type and `Var.name` is a Python identifier.
 `Var.user` is the user's name where that name, at this point of the program, refers to the
 variable.  `notes["buffers"]` maps each array variable to an alias class: variables of different
-classes never share memory.  `notes["kept"]` are the variables that hold old versions and trip
-counts for later reads.
+classes never share memory.  `notes["variables"]` maps values to variables.  `notes["kept"]` are
+the variables that hold old versions and trip counts for later reads.
 """
 
 from __future__ import annotations
@@ -235,6 +235,7 @@ class _Emitter:
         notes = {
             **f.notes,
             "buffers": self.buffers(buffers, numbers),
+            "variables": self.variables,
             "slot_variables": frozenset(self.variables[name] for name in slots),
             "kept": tuple(
                 dict.fromkeys(self.variables[v.name] for v, _ in bindings(f) if v.name in kept)

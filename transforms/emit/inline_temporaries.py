@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..frontend.pytree import Out
 from ..ir.fixpoint import rewrites
 from ..ir.nodes import (
     Assign,
@@ -321,8 +322,17 @@ class Temporaries(Page):
             return False
         if any(isinstance(r, Var) and r.name == name for r in self.function.results):
             plain = not self.function.notes.get("sweeps") or self.function.notes.get("callee")
-            return bool(plain) and len(self.function.results) == 1
+            return bool(plain) and self.is_returned_alone(name)
         return True
+
+    def is_returned_alone(self, name: str) -> bool:
+        """Whether `return` can hold the value's expression."""
+        results = self.function.results
+        if self.outside is None:
+            return len(results) == 1
+        out = self.outside.interface.out
+        found = results[out.index] if isinstance(out, Out) else None
+        return isinstance(found, Var) and found.name == name
 
 
 def place_of(stmt: Stmt) -> Span | None:

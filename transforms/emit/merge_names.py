@@ -48,6 +48,14 @@ class _Merger:
         self.reads.update(results)
         self.results = Counter(results)
         self.renamed: dict[str, str] = {}
+        self.known: dict[int, tuple[Stmt, Counter[str], Counter[str]]] = {}
+
+    def counted(self, stmt: Stmt) -> tuple[Counter[str], Counter[str]]:
+        """How often variables are read in a statement, and bound."""
+        found = self.known.get(id(stmt))
+        if found is None or found[0] is not stmt:
+            found = self.known[id(stmt)] = (stmt, *_counted([stmt]))
+        return found[1], found[2]
 
     def run(self) -> Function:
         body = self.block(self.function.body, top=True)
@@ -82,16 +90,16 @@ class _Merger:
         if self.is_users(target) or self.binds[target.name] != 1 or target.name in self.params:
             return None
         rest = block[i + 1 :]
-        reads, _ = _counted(rest)
+        times = [self.counted(s)[0].get(target.name, 0) for s in rest]
         own = self.reads[target.name] - (self.results[target.name] if top else 0)
-        if reads[target.name] != own:
+        if sum(times) != own:
             return None
-        last = max((k for k, s in enumerate(rest) if _counted([s])[0][target.name]), default=-1)
+        last = max((k for k, found in enumerate(times) if found), default=-1)
         if top and self.results[target.name]:
             last = len(rest) - 1
         for s in rest[: last + 1]:
             again = isinstance(s, Assign) and s.op == _alias(target) and s.target == source
-            if not again and _counted([s])[1][source.name]:
+            if not again and self.counted(s)[1].get(source.name):
                 return None
         if top and self.results[target.name]:
             self.renamed[target.name] = source.name
@@ -105,18 +113,18 @@ class _Merger:
         reads = binds = 0
         for first in range(i - 1, -1, -1):
             s = block[first]
-            found, bound = _counted([s])
-            reads += found[source.name]
-            binds += bound[source.name]
+            found, bound = self.counted(s)
+            reads += found.get(source.name, 0)
+            binds += bound.get(source.name, 0)
             whole = reads + 1 == self.reads[source.name] and binds == self.binds[source.name]
-            if bound[target.name]:
+            if bound.get(target.name):
                 return None
             if isinstance(s, Assign) and s.target == source and whole:
                 if blocks_of(s) or source in s.op.args:
                     return None
                 made = self.rename(block[first:i], source, target)
                 return [*block[:first], *made, *block[i + 1 :]], first
-            if found[target.name]:
+            if found.get(target.name):
                 return None
         return None
 
@@ -137,7 +145,13 @@ class _Merger:
 
         self.reads[new.name] += self.reads.pop(old.name, 0)
         self.binds[new.name] += self.binds.pop(old.name, 0) - 1
-        return _kept(map(bound, substitute(stmts, read)))
+        out: Block = []
+        for s in stmts:
+            if old.name in self.counted(s)[0] or old.name in self.counted(s)[1]:
+                out += map(bound, substitute([s], read))
+            else:
+                out.append(s)
+        return _kept(out)
 
     def is_users(self, v: Var) -> bool:
         return v.name in self.users

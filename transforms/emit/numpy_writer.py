@@ -17,7 +17,7 @@ import libcst as cst
 
 from ..bufferize.coalesce import HELPERS
 from ..frontend.kernel_interface import Whence
-from ..frontend.pytree import Out, OutTree, Tree
+from ..frontend.pytree import Out, OutTree, Tree, leaves_in
 from ..frontend.source import parsed
 from ..ir.nodes import (
     Array,
@@ -55,10 +55,11 @@ from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .format_ops import _outer, op_text, store_text
 from .inline_temporaries import Pending, with_blocks, written_by
-from .outside_values import NAMESPACE, Change, Outside, holds_argument, leaves_in
+from .outside_values import NAMESPACE, Change, Outside, holds_argument
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, return_annotation, users_parameters
 from .reprint_statements import AsWritten
+from .user_nodes import header_text
 from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
@@ -107,6 +108,25 @@ def write_with_places(
     return page.code, builder.places(page)
 
 
+def words(module: Module, outside: Outside) -> set[str]:
+    """The names and numbers in the text of the entry, by a draft."""
+    writer = _Writer(module.main, outside)
+    writer.compose()
+    found: set[str] = set()
+    todo = list(writer.items)
+    while todo:
+        item = todo.pop()
+        text = getattr(item, "text", "") or getattr(item, "header", "")
+        if not isinstance(text, str):
+            text = header_text(text)
+        elif isinstance(item, Verbatim):
+            text = cst.Module([]).code_for_node(item.node)
+        found |= {*re.findall(r"\w+", text)}
+        if isinstance(item, Branching):
+            todo += [*item.body, *item.orelse]
+    return found
+
+
 def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
     """What is read from outside several times gets a name, which another writer puts to use."""
     writer = _Writer(main, outside)
@@ -139,8 +159,7 @@ class _Writer(AsWritten):
         super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
         if user is not None:
             own = (s.origin for s in walk(self.function.body) if s.origin is not None)
-            places = ((o.stmt.line, o.stmt.col) for o in own if not o.frame and not o.sweep)
-            user.kept = frozenset(places)
+            user.kept = frozenset((span.line, span.col) for o in own for span in _announced(o))
         self.often = set(often)
         self.filled = {
             name: s.origin
@@ -279,6 +298,8 @@ class _Writer(AsWritten):
         """Writes what the program sets in objects, as far as it is not written yet."""
         assert self.outside is not None
         parallel: list[tuple[str, str]] = []
+        for path, step, _ in self.changes:
+            self.read_before(self.outside.under(path, step))
         for change in self.changes:
             _, _, tree = change
             target, value = self.change_texts(change)
@@ -290,6 +311,13 @@ class _Writer(AsWritten):
             targets, values = zip(*parallel)
             self.line(f"{', '.join(targets)} = {', '.join(values)}")
         self.changes = []
+
+    def read_before(self, values: set[str]) -> None:
+        """Reads values from outside that the text still needs, before their place is set."""
+        self.flush_reads(values)
+        for x in self.function.results:
+            if isinstance(x, Var) and x.name in values:
+                self.name_now(x.name)
 
     def change_texts(self, change: Change) -> tuple[str, Text]:
         assert self.outside is not None
@@ -307,6 +335,9 @@ class _Writer(AsWritten):
 
     def block(self, block: Block) -> None:
         i = 0
+        complete: list[tuple[int, Change]] = []
+        if self.changes and block is self.function.body:
+            complete = sorted(self.complete_from(block), key=lambda found: found[0])
         rewritten: set[object] = set()  # of whose statements some are written from IR
         while i < len(block):
             origin = block[i].origin
@@ -317,38 +348,51 @@ class _Writer(AsWritten):
                     i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
             i = max(i, j)
-            if self.changes and block is self.function.body:
-                self.set_in_order(block[:i], block[i:])
+            while complete and complete[0][0] <= i:
+                self.set_in_object(complete.pop(0)[1])
 
-    def set_in_order(self, before: Block, after: Block) -> None:
-        """Writes what the program sets in objects where the value is complete, unless the place is
-        read later, or an error may end the call."""
-        if any(isinstance(s, Raise) for s in walk(after)):
-            return
-        known, later, read = _bound(before), _bound(after), _read(after)
-        for change in list(self.changes):
+    def complete_from(self, body: Block) -> list[tuple[int, Change]]:
+        """What the program sets in objects, with the number of statements of the body after which
+        the value is complete, the place is not read any more, and no error ends the call."""
+        bound: dict[str, int] = {}
+        read: dict[str, int] = {}
+        end = 0
+        for at, stmt in enumerate(body, 1):
+            bound.update(dict.fromkeys(_bound([stmt]), at))
+            read.update(dict.fromkeys(_read([stmt]), at))
+            if any(isinstance(s, Raise) for s in walk([stmt])):
+                end = at
+        found: list[tuple[int, Change]] = []
+        for change in self.changes:
             path, step, tree = change
-            found = [self.function.results[i] for i in leaves_in(tree)]
-            names = {x.name for x in found if isinstance(x, Var)}
-            if holds_argument(tree) or not names <= known or names & later or not names:
+            leaves = [self.function.results[i] for i in leaves_in(tree)]
+            names = {x.name for x in leaves if isinstance(x, Var)}
+            if holds_argument(tree) or not names or not names <= bound.keys():
                 continue
             assert self.outside is not None
             places = self.outside.under(path, step)
-            if places & read:
-                continue
-            target, value = self.change_texts(change)
-            self.flush_reads(places)
-            last = self.items[-1] if self.items else None
-            own = isinstance(tree, Out) and not self.is_users(found[0])
-            if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
-                self.items.pop()
-                self.announce = [*last.above, *self.announce]
-                value = last.text.removeprefix(f"{value[0]} = "), ADD
-            self.line(_assignment(target, value))
-            self.changes.remove(change)
-            if own:
-                # What was a value of its own is read from its place.
-                self.paths[found[0].name] = target
+            last = [bound[n] for n in names] + [read[p] for p in places if p in read]
+            found.append((max(end, *last), change))
+        return found
+
+    def set_in_object(self, change: Change) -> None:
+        """Writes what the program sets in an object, in the user's order."""
+        path, step, tree = change
+        assert self.outside is not None
+        self.read_before(self.outside.under(path, step))
+        target, value = self.change_texts(change)
+        last = self.items[-1] if self.items else None
+        x = self.function.results[tree.index] if isinstance(tree, Out) else None
+        own = isinstance(x, Var) and not self.is_users(x)
+        if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
+            self.items.pop()
+            self.announce = [*last.above, *self.announce]
+            value = last.text.removeprefix(f"{value[0]} = "), ADD
+        self.line(_assignment(target, value))
+        self.changes.remove(change)
+        if own and isinstance(x, Var):
+            # What was a value of its own is read from its place.
+            self.paths[x.name] = target
 
     def rotation(self, stmts: list[Stmt]) -> int:
         """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
@@ -632,6 +676,17 @@ def _prepared(block: Block, user: UserText | None) -> Block:
             continue
         out.append(with_blocks(stmt, inner) if inner else stmt)
     return out
+
+
+def _announced(origin: Origin) -> list[Span]:
+    """The user's statements whose comments stand above statements of that origin."""
+    if origin.asked is not None:
+        return [origin.asked]
+    if origin.sweep:
+        return []
+    if origin.site is not None:
+        return [origin.site.call]
+    return [] if origin.frame else [origin.stmt]
 
 
 def _short_sweeps(function: Function) -> set[Span]:

@@ -24,10 +24,14 @@ from ..frontend.pytree import (
     Path,
     Step,
     Tree,
+    arguments_in,
     child_step,
+    is_variable_array,
+    literal_text,
     path_name,
+    with_steps,
+    without_array,
 )
-from ..ir.quote import attribute
 from ..ir.record import field, record
 
 # Calls that make an instance of a class from its fields need one of these; others go without.
@@ -58,14 +62,16 @@ class Outside:
         paths += [path for path, _, _ in interface.changes]
         roots = dict.fromkeys(map(_root, paths))
         values = dict.fromkeys(Held(v) for t in interface.built() for v in _objects(t))
-        order = {(("arg", name),): position for position, name in enumerate(interface.args)}
+        order: dict[Path, int] = {
+            (("arg", name),): position for position, name in enumerate(interface.args)
+        }
         ordered = sorted(roots, key=lambda root: order.get(root, len(order)))
         for root in [*ordered, *((("held", value),) for value in values)]:
             name = whole.get(root) or (root[0][1] if root in order else "")
             made.roots[root] = name or _free(_root_name(root), used)
             used.add(made.roots[root])
         made.reads = {p.name: made.text(p.path) for p in interface.params}
-        made.variables = frozenset(p.name for p in interface.params if _is_variable(p.path))
+        made.variables = frozenset(p.name for p in interface.params if is_variable_array(p.path))
         return made
 
     def text(self, path: Path) -> str:
@@ -107,7 +113,7 @@ class Outside:
 
     def fixed_text(self, value: Any) -> str:
         if _is_literal(value):
-            return "..." if value is ... else key_text(value)
+            return "..." if value is ... else literal_text(value)
         return self.roots[(("held", Held(value)),)]
 
     def target_text(self, holder: Path, step: Step) -> str:
@@ -117,15 +123,6 @@ class Outside:
         """The kernel's parameters that are read by way of a place in an object."""
         place = (*holder, step)
         return {p.name for p in self.interface.params if p.path[: len(place)] == place}
-
-
-def _is_variable(path: Path) -> bool:
-    return len(path) > 1 and path[-1] == (".", "_array")
-
-
-def without_array(path: Path) -> Path:
-    """A path without the step from a Variable to its array."""
-    return path[:-1] if _is_variable(path) else path
 
 
 def _root(path: Path) -> Path:
@@ -156,20 +153,6 @@ def _root_name(root: Path) -> str:
     return path_name((("global", str(kept[0][1]).rpartition(".")[2]),))
 
 
-def with_steps(text: str, steps: Iterable[Step]) -> str:
-    """The expression that reads what lies some steps further."""
-    for kind, key in steps:
-        text = attribute(text, key) if kind == "." else f"{text}[{key_text(key)}]"
-    return text
-
-
-def key_text(key: Any) -> str:
-    """A literal, a string in double quotes."""
-    text = repr(key)
-    plain = isinstance(key, str) and text[0] == "'" and '"' not in text and "\\" not in text
-    return f'"{text[1:-1]}"' if plain else text
-
-
 def _free(name: str, used: set[str]) -> str:
     found, number = name, 0
     while found in used:
@@ -178,32 +161,9 @@ def _free(name: str, used: set[str]) -> str:
     return found
 
 
-def arguments_in(tree: OutTree) -> Iterator[Path]:
-    """The paths of the objects from outside in a result."""
-    if isinstance(tree, Argument):
-        yield tree.path
-    elif isinstance(tree, Either):
-        yield from (*arguments_in(tree.first), *arguments_in(tree.second))
-    elif isinstance(tree, Tree):
-        for child in tree.children:
-            yield from arguments_in(child)
-
-
 def holds_argument(tree: OutTree) -> bool:
     """Whether a result holds an object from outside."""
     return any(True for _ in arguments_in(tree))
-
-
-def leaves_in(tree: OutTree) -> Iterator[int]:
-    """The positions of the kernel's results in a result."""
-    if isinstance(tree, Out):
-        yield tree.index
-    elif isinstance(tree, Either):
-        yield tree.condition.index
-        yield from (*leaves_in(tree.first), *leaves_in(tree.second))
-    elif isinstance(tree, Tree):
-        for child in tree.children:
-            yield from leaves_in(child)
 
 
 def _objects(tree: OutTree) -> Iterator[Any]:

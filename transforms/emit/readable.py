@@ -5,7 +5,6 @@ The kernel is compiled from the same value form, without these passes.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..bufferize.bufferize import bufferize
@@ -14,7 +13,7 @@ from ..ir.nodes import Module
 from ..ir.record import replace
 from .given_names import with_given_names
 from .merge_names import merge_names
-from .numpy_writer import write_with_places
+from .numpy_writer import words, write_with_places
 from .outside_values import Outside
 from .recompute import recompute_subexpressions
 from .sweep_algebra import simplify_sweeps
@@ -30,10 +29,21 @@ def readable_source(module: Module, interface: Interface) -> Written:
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset(outside.roots.values())
     module = _with_notes(module, reserved_names=reserved)
-    # The names of temporaries depend on which are written, and which stand in expressions.
-    draft, _ = write_with_places(merge_names(bufferize(module)), outside)
-    names, restored = temporary_names(module.main, {*re.findall(r"\w+", draft)})
-    module = _with_notes(module, preferred_names=names, restored_names=restored)
+    # The names of temporaries depend on which are written and which stand in expressions, and
+    # that on how long the names are.
+    first: dict[str, str] = {}
+    for _ in range(2):
+        draft = bufferize(module)
+        written = words(merge_names(draft), outside)
+        variables: dict[str, str] = draft.main.notes["variables"]
+        first = first or variables
+        printed = {
+            value: first.get(value, name) for value, name in variables.items() if name in written
+        }
+        names, restored = temporary_names(module.main, printed)
+        if names == module.main.notes.get("preferred_names"):
+            break
+        module = _with_notes(module, preferred_names=names, restored_names=restored)
     text, places = write_with_places(merge_names(bufferize(module)), outside)
     return Written(text, places, [(name, path) for path, name in outside.roots.items()])
 

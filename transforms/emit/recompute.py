@@ -51,7 +51,7 @@ class _Recompute:
         bound = [v for s in walk(function.body) for v in (*targets_of(s), *inner_targets_of(s))]
         self.versions = Counter(v.user for v in [*function.params, *bound])
         self.written = {
-            s.op.args[0].name
+            x.name
             for s in walk(function.body)
             if isinstance(s, Assign) and s.op.name.startswith(("update", "list_"))
             for x in s.op.args[:1]
@@ -84,7 +84,7 @@ class _Recompute:
                 if not _in_sweep(stmt):
                     return block
                 read.setdefault(name, at)
-        if not read or own & self.kept or not all(self.is_cheap(n, own) for n in read):
+        if not read or read.keys() & self.kept or not all(self.is_cheap(n, own) for n in read):
             return block
         again: dict[str, Operand] = {}
         first = block.index(outside[min(read.values())])

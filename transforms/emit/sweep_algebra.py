@@ -9,7 +9,7 @@ functions too.  What is compiled is not changed, so that the two may differ by r
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..bufferize.copy_insertion import stem
 from ..ir.builder import NameSupply
@@ -24,6 +24,7 @@ from ..ir.nodes import (
     Operand,
     Origin,
     Scalar,
+    Stmt,
     Var,
     map_blocks,
     operands_of,
@@ -58,13 +59,14 @@ class _Algebra:
         if "slots" in notes:
             plans = {k: plan.substitute(self.read) for k, plan in notes["slots"].items()}
             notes = {**notes, "slots": plans}
-        return replace(
+        made = replace(
             f,
             body=body,
             results=[self.read(r) for r in f.results],
             effects=[(p, self.read(v)) for p, v in f.effects],
             notes=notes,
         )
+        return _without_unread(made)
 
     def read(self, x: Operand) -> Operand:
         while isinstance(x, Var) and x.name in self.replaced:
@@ -169,7 +171,8 @@ class _Algebra:
         spread = self.spread(args[1])
         if spread is not None:
             return self.unspread(Op("multiply", args[::-1]), spread, type_, new)
-        return self.scaled(*args, type_, new)
+        first, second = args
+        return self.scaled(first, second, type_, new)
 
     def constant(self, x: Operand) -> Operand:
         """The constant that a number is: the seed of a tape is one."""
@@ -192,7 +195,7 @@ class _Algebra:
         if other.type.ndim == 0:
             return self.spread_again(spread, new.simple(op.name, number, other))
         weak = getattr(number.type, "weak", False)
-        if other.type.shape != type_.shape or not (weak or number.type.dtype == type_.dtype):
+        if _shape(other) != type_.shape or not (weak or number.type.dtype == type_.dtype):
             return None
         if op.name == "divide":
             return Op("divide", (number, other))
@@ -211,9 +214,9 @@ class _Algebra:
             x, y = inner.args
             if x.type.ndim == 0 and y.type.ndim == type_.ndim and _float(x):
                 if isinstance(x, Const) or type_.ndim:
-                    return Op("multiply", (new.simple("multiply", a, x), y))
+                    return self.times(new.simple("multiply", a, x), y, type_)
             if not type_.ndim and self.reads[getattr(b, "name", "")] == 1 and _float(x):
-                return Op("multiply", (new.simple("multiply", a, x), y))
+                return self.times(new.simple("multiply", a, x), y, type_)
         inner = self.op(b, "negative")
         if inner is not None and isinstance(a, Const):
             return Op("multiply", (replace(a, value=-a.value), inner.args[0]))
@@ -222,6 +225,9 @@ class _Algebra:
             if isinstance(a, Const) or type_.ndim:
                 return Op("divide", (new.simple("multiply", a, inner.args[0]), inner.args[1]))
         return Op("multiply", (a, b))
+
+    def times(self, number: Operand, x: Operand, type_: Any) -> Op | Operand:
+        return x if _is_one(number) and _same(x, type_) else Op("multiply", (number, x))
 
 
 class _New:
@@ -254,6 +260,9 @@ class _New:
                 return b
             if isinstance(a, Const) and isinstance(b, Const):
                 return replace(a if not a.type.weak else b, value=a.value * b.value)
+            inner = algebra.op(b, "negative")
+            if isinstance(a, Const) and inner is not None:
+                return self.simple("multiply", replace(a, value=-a.value), inner.args[0])
             inner = algebra.op(b, "divide", "multiply")
             if isinstance(a, Const) and inner is not None and isinstance(inner.args[0], Const):
                 first = self.simple("multiply", a, inner.args[0])
@@ -266,13 +275,36 @@ class _New:
         return self.emit(Op(name, (a, b)))
 
 
+def _without_unread(function: Function) -> Function:
+    """The function without the values of its sweeps that nobody reads any more."""
+    kept = [*function.results, *(v for _, v in function.effects)]
+    for plan in function.notes.get("slots", {}).values():
+        plan.substitute(lambda x: kept.append(x) or x)
+    while True:
+        read = {x.name for x in kept if isinstance(x, Var)}
+        for s in walk(function.body):
+            read |= {x.name for x in operands_of(s) if isinstance(x, Var)}
+
+        def live(s: Stmt, read: set[str] = read) -> bool:
+            swept = isinstance(s, Assign) and s.origin is not None and s.origin.sweep > 0
+            return not (isinstance(s, Assign) and swept and s.target.name not in read)
+
+        def cleaned(block: Block) -> Block:
+            return [map_blocks(s, cleaned) for s in block if live(s)]
+
+        body = cleaned(function.body)
+        if sum(1 for _ in walk(body)) == sum(1 for _ in walk(function.body)):
+            return function
+        function = replace(function, body=body)
+
+
 def _updates(stmt: Assign) -> bool:
     """Whether a product is another version of its first factor."""
     first = stmt.op.args[0]
     return isinstance(first, Var) and stem(first.name) == stem(stmt.target.name)
 
 
-def _is_int(x: Operand) -> bool:
+def _is_int(x: Operand) -> TypeGuard[Const]:
     return isinstance(x, Const) and isinstance(x.value, int) and not isinstance(x.value, bool)
 
 
@@ -284,5 +316,9 @@ def _float(x: Operand) -> bool:
     return x.type.dtype in ("float64", "float32")
 
 
+def _shape(x: Operand) -> Any:
+    return getattr(x.type, "shape", None)
+
+
 def _same(x: Operand, type_: Any) -> bool:
-    return x.type.dtype == type_.dtype and x.type.shape == type_.shape
+    return x.type.dtype == type_.dtype and _shape(x) == type_.shape

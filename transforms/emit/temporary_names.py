@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping
 
 from ..ir.nodes import (
     Array,
@@ -34,6 +34,7 @@ _NAMES = {
     "broadcast_like": "spread", "broadcast_to": "spread", "einsum": "contracted",
     "zeros": "zeros", "ones": "ones", "full_like": "filled", "expand_dims": "expanded",
 }  # fmt: skip
+_NO_VALUES = ("undef", "restore", "literal", "alias", "list_new", "update", "update_add", "empty")
 _TESTS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
           "logical_or", "logical_not", "isnan", "isfinite")  # fmt: skip
 # A name that ends in a number, or says nothing.
@@ -41,10 +42,12 @@ _NUMBERED = re.compile(r"(.+)_(\d+)|t")
 _DERIVED = re.compile(r"(.+)_(bar|dot)(_\d+)?")
 
 
-def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, str], frozenset[str]]:
-    """By name of a value of a function in value form: a better name for its variable; and the values
-    that are saved, or restored under the same names.  `printed` are the names that stand in its
-    text."""
+def temporary_names(
+    function: Function, printed: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """By name of a value of a function in value form: a better name for its variable; and for
+    values that are saved or restored, the one that is saved.  `printed` are the values whose
+    variables stand in the text, with the names that these have by themselves."""
     made: dict[str, tuple[Var, Stmt]] = {
         v.name: (v, s) for s in walk(function.body) for v in targets_of(s)
     }
@@ -56,12 +59,12 @@ def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, st
         for x in operands_of(s)
         if isinstance(x, Var)
     )
-    users = {v.user for v, _ in made.values()} | {p.name for p in function.params}
+    printed = {**printed, **{p.name: p.name for p in function.params}}
     names: dict[str, str] = {}
     for name, (v, stmt) in made.items():
         if v.user or name not in printed or _DERIVED.fullmatch(name):
             continue
-        found = _name_of(stmt) if _NUMBERED.fullmatch(name) else None
+        found = _name_of(stmt) if _NUMBERED.fullmatch(printed[name]) else None
         if found is not None:
             names[name] = found
     for name, (v, _) in made.items():
@@ -69,21 +72,19 @@ def temporary_names(function: Function, printed: Set[str]) -> tuple[dict[str, st
         if v.user or derived is None or name not in printed:
             continue
         base, kind = derived[1], derived[2]
-        temporary = base in made and not made[base][0].user
-        if temporary and base in users:
-            base_printed = False  # what is printed is the user's variable of that name
-        else:
-            base_printed = base in printed
-        if base in names and base_printed:
+        whole = _same_adjoint(base, made, reads) if kind == "bar" else None
+        if whole is not None and f"{whole}_bar" not in made:
+            names[name] = f"{whole}_bar"
+        elif base in names:
             names[name] = f"{names[base]}_{kind}"
-        elif not base_printed:
-            whole = _same_adjoint(base, made, reads) if kind == "bar" else None
-            free = whole is not None and f"{whole}_bar" not in made
-            names[name] = f"{whole}_bar" if free else f"t_{kind}"
+        elif base not in printed:
+            names[name] = f"t_{kind}"
     saved = {s.slot.name: s.value for s in walk(function.body) if isinstance(s, Save)}
     restored: dict[str, str] = {}
     for name, (v, stmt) in made.items():
         if not isinstance(stmt, Assign) or stmt.op.name != "restore" or v.user:
+            continue
+        if name not in printed:
             continue
         value = saved.get(stmt.op.attrs["slot"].name)
         if isinstance(value, Var) and value.name in names:
@@ -114,11 +115,13 @@ def _name_of(stmt: Stmt) -> str | None:
     if not isinstance(stmt, Assign):
         return None
     op, type_ = stmt.op, stmt.target.type
+    if op.name in _NO_VALUES:
+        return None
     if op.name == "call":
         return re.sub(r"(_\d+)+$", "", op.attrs["function"])
     if op.name in _TESTS or type_.dtype == "bool":
         return "test"
-    if op.name == "index":
+    if op.name in ("index", "list_get", "pop"):
         return "element" if isinstance(type_, Scalar) else "part"
     if type_.dtype == "int64" and isinstance(type_, Scalar):
         return "size" if op.name in ("shape", "size", "maximum") else "index"

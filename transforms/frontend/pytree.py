@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..ir.errors import UnsupportedError
 from ..ir.nodes import MAX_RANK, Array, Record, Rng, Scalar, Type
+from ..ir.quote import attribute
 from ..ir.record import record, replace
 from ..ir.symbolic_dims import Dim
 
@@ -310,6 +311,30 @@ def path_text(path: Path) -> str:
     return str(root) + "".join(f".{k}" if kind == "." else f"[{k!r}]" for kind, k in steps)
 
 
+def without_array(path: Path) -> Path:
+    """A path without the step from a Variable to its array."""
+    return path[:-1] if is_variable_array(path) else path
+
+
+def with_steps(text: str, steps: Iterable[Step]) -> str:
+    """The expression that reads what lies some steps further."""
+    for kind, key in steps:
+        text = attribute(text, key) if kind == "." else f"{text}[{literal_text(key)}]"
+    return text
+
+
+def literal_text(key: Any) -> str:
+    """A literal, a string in double quotes."""
+    text = repr(key)
+    plain = isinstance(key, str) and text[0] == "'" and '"' not in text and "\\" not in text
+    return f'"{text[1:-1]}"' if plain else text
+
+
+def is_variable_array(path: Path) -> bool:
+    """Whether a path leads to the array of a Variable."""
+    return len(path) > 1 and path[-1] == (".", "_array")
+
+
 def path_name(path: Path) -> str:
     """A path as a Python identifier: `params_W`; of a global in another module, its name."""
     start = max((i + 1 for i, s in enumerate(path) if s == (".", "__globals__")), default=0)
@@ -373,6 +398,29 @@ class Either:
 
 
 OutTree = Out | Argument | Tree | Fixed | Either
+
+
+def arguments_in(tree: OutTree) -> Iterator[Path]:
+    """The paths of the objects from outside in a result."""
+    if isinstance(tree, Argument):
+        yield tree.path
+    elif isinstance(tree, Either):
+        yield from (*arguments_in(tree.first), *arguments_in(tree.second))
+    elif isinstance(tree, Tree):
+        for child in tree.children:
+            yield from arguments_in(child)
+
+
+def leaves_in(tree: OutTree) -> Iterator[int]:
+    """The positions of the kernel's results in a result."""
+    if isinstance(tree, Out):
+        yield tree.index
+    elif isinstance(tree, Either):
+        yield tree.condition.index
+        yield from (*leaves_in(tree.first), *leaves_in(tree.second))
+    elif isinstance(tree, Tree):
+        for child in tree.children:
+            yield from leaves_in(child)
 
 
 def rebuild(

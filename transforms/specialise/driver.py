@@ -129,7 +129,7 @@ class Specialiser:
         static: frozenset[Path],
         runtime_ints: frozenset[Path],
         shared: Shared,
-        outer: Specialiser | None = None,
+        outer: Frames | None = None,
     ) -> None:
         self.function = function
         self.values = values
@@ -145,7 +145,6 @@ class Specialiser:
         expressions, statements = parts[Expressions], parts[Statements]
         calls, methods = parts[Calls], parts[Methods]
         self.aliases = statements.aliases
-        self.given_names = statements.given_names
         self.eval = expressions.eval
         self.elements = expressions.elements
         self.run = statements.run
@@ -165,7 +164,8 @@ class Specialiser:
         source = self.session.shared.sources[plain]
         node = checked(source)
         self.session.state.envs.append({})
-        frame = Frame(source, plain, (), node, local_names(node), None, 0, (), self, self.function)
+        owner = self.frames
+        frame = Frame(source, plain, (), node, local_names(node), None, 0, (), owner, self.function)
         self.places.enter(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
@@ -206,7 +206,7 @@ class Specialiser:
         ]
         main = Function(name, params, self.session.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.aliases)
-        main.notes["given_names"] = dict(self.given_names)
+        main.notes["given_names"] = dict(self.session.b.names.given)
         main.notes["facts"] = self.session.b.facts
         main.notes["unconnected"] = list(self.session.shared.unconnected)
         sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)
@@ -233,6 +233,7 @@ class Specialiser:
             if p.kind is p.VAR_POSITIONAL:
                 args += self.objects.static_items(value) or ()
             elif p.kind is p.VAR_KEYWORD:
+                assert isinstance(value, DictVal)
                 content = self.session.state.heap[value.cell]
                 kwargs.update(zip(content.keys, content.values))
             elif p.kind is p.KEYWORD_ONLY:
@@ -243,7 +244,7 @@ class Specialiser:
 
     def _out_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         if isinstance(value, Conflict):
-            self.places.refuse(last_return(node), value.why, "use one name for one kind of thing")
+            self.places.refuse(last_return(node), value.why, value.advice)
         value = self.arrays.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand
@@ -309,22 +310,22 @@ class Specialiser:
         advice = f"return the array it writes: return {written[0]}" if written else "return a value"
         self.places.refuse(last_return(node), "this function returns None", advice)
 
-    def nested(self, callee: Callee) -> Specialiser:
-        """A specialiser for a function that is called."""
+    def nested(self, callee: Callee) -> Outlines:
+        """The calls of the evaluator for a function whose calls stay calls."""
         inner = Specialiser(
             callee.function,
             None,
             self.session.baked,
             self.session.runtime_ints,
             self.session.shared,
-            self,
+            self.frames,
         )
         node = checked(callee.source)
         inner.session.state.envs.append({})
         inner.places.enter(
             Frame(
                 callee.source, callee.function, callee.path, node, local_names(node),
-                callee.enclosing, 0, (), inner, callee.identity,
+                callee.enclosing, 0, (), inner.frames, callee.identity,
             )
         )  # fmt: skip
-        return inner
+        return inner.outline

@@ -6,6 +6,7 @@ import builtins
 import functools
 import types
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ...ir.record import field, record
 from ...syntax import core
-from ..caught_errors import CaughtErrors
+from ..control.caught_errors import CaughtErrors
 from ..control.joins import Joins
 from ..control.updates import Updates
 from ..dispatch import runs, table
@@ -46,12 +47,15 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Ref,
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
     kind_text,
+    number,
 )
 from .expressions import BINARY, Expressions
 from .imports import Imports
@@ -87,9 +91,6 @@ class Statements(Part):
     expressions: Expressions
     # names that are second names for arrays
     aliases: set[str] = field(default_factory=set, init=False)
-    # by value that was computed for another statement, such as the gradient of a tape: the name
-    # that the user's function gives it
-    given_names: dict[str, str] = field(default_factory=dict, init=False)
     # whether the statement being run is the last one of a loop's body
     closing: bool = field(default=False, init=False)
     runners: dict[type, Callable[[Any], bool | None]] = fixed()
@@ -189,7 +190,7 @@ class Statements(Part):
         for target in node.targets:
             self.bind(target, value, node)
 
-    def hint(self, target: core.Expr) -> Any:
+    def hint(self, target: core.Expr) -> AbstractContextManager[None]:
         return _Hint(self.b, target.id if isinstance(target, core.Name) else "t")
 
     def bind(self, target: core.Expr, value: Value, node: core.Node) -> None:
@@ -217,7 +218,7 @@ class Statements(Part):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
                 return replace(value, operand=literal.operand)
             operand = self._rename(value.operand, name)
-            if not operand.user:
+            if operand.user in ("", name):
                 self._note_name(name, operand)
             elif operand.user != name and self.places.frame.depth == 0:
                 # Two names, two values: what the user's text says depends on which is which.
@@ -247,15 +248,16 @@ class Statements(Part):
         return value
 
     def _note_name(self, name: str, value: Any) -> None:
-        """Remembers a name for a value that has none of the user's."""
+        """Remembers a name for a value, which may have been computed in another function."""
         frame = self.places.frame
-        if isinstance(value, Var) and frame.depth == 0 and value.user not in frame.locals:
-            self.given_names.setdefault(value.name, name)
+        own = isinstance(value, Var) and (value.user == name or value.user not in frame.locals)
+        if own and frame.depth == 0:
+            self.b.names.given.setdefault(value.name, name)
 
     def _note_alias(self, name: str, value: Var) -> None:
         """A second name for an array leaves no statement behind, so text that mentions it
         cannot be checked; at the end of a loop's body the next iteration names it anew."""
-        known = value.user in (name, "") or self.given_names.get(value.name) == name
+        known = value.user in (name, "") or self.b.names.given.get(value.name) == name
         if not known and self.places.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
@@ -304,7 +306,7 @@ class Statements(Part):
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
                 count = self.arrays.wrap(self.b.emit("list_len", content.operand))
-                self._check_unpacked(count, len(names), node)
+                self._check_unpacked(number(count), len(names), node)
                 items = [self.lists.list_element(content, i) for i in range(len(names))]
             else:
                 self.places.refuse(node, f"{kind_text(value)} cannot be unpacked here")
@@ -349,7 +351,7 @@ class Statements(Part):
         rest = self.attributes.subscript(value, SliceVal(constant(at), until, None), node)
         edges = [*range(at), *range(-after, 0)]
         items = [self.attributes.row(value, constant(i), node) for i in edges]
-        return [*items[:at], self.stores.rows_of(rest, node), *items[at:]]
+        return [*items[:at], self.stores.rows_of(array(rest), node), *items[at:]]
 
     @runs(core.Augment)
     def run_Augment(self, node: core.Augment) -> None:
@@ -413,7 +415,7 @@ class Statements(Part):
             self.evaluator.call_method(current, "extend", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated = self.operators.binary(name, current, value, node)
+            repeated: Any = self.operators.binary(name, current, value, node)
             self.effects.refuse_growth(current.cell, node)
             self.arrays.refuse_shared(current.cell, node)
             if current.cell in self.streams.run_over:
@@ -481,7 +483,8 @@ class Statements(Part):
 
     def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
         if node.error is None:
-            self.places.refuse(node, "`raise` without an exception is not supported")
+            text = "`raise` without an exception is not supported"
+            self.places.refuse(node, text, "name the exception")
         call = node.error
         args: tuple[core.Expr, ...] = ()
         if isinstance(call, core.Call):
@@ -498,7 +501,7 @@ class Statements(Part):
             )
         return cls.__name__, self.message(args)
 
-    def message(self, args: tuple[core.Expr, ...]) -> tuple[Any, ...]:
+    def message(self, args: tuple[core.Expr, ...]) -> tuple[PyObject, ...]:
         if not args:
             return ()
         if isinstance(args[0], core.Format):
