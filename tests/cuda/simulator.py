@@ -219,7 +219,7 @@ def on_simulator(block: int) -> Iterator[Run]:
         run.compiled.append(compiled)
         return compiled
 
-    def make_kernel(backend: str, compiled: Any, seed: Any, params: Any) -> Any:
+    def make_kernel(backend: str, compiled: Any, *others: Any) -> Any:
         return kernel_of(compiled, block, run.devices)
 
     pipeline.compile_request, backends.make = compile_for_cuda, make_kernel
