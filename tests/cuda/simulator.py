@@ -27,7 +27,7 @@ from s2s.backends import backends  # noqa: E402
 from s2s.transforms import pipeline  # noqa: E402
 from tests.cuda.races import Accesses, WatchedArray  # noqa: E402
 
-MAX_BLOCKS = 64
+MAX_BLOCKS = 6
 
 # The functions that kernels call, with NumPy's values instead of exceptions.
 _MATH = types.SimpleNamespace(
@@ -219,7 +219,7 @@ def on_simulator(block: int) -> Iterator[Run]:
         run.compiled.append(compiled)
         return compiled
 
-    def make_kernel(backend: str, compiled: Any, seed: Any, params: Any) -> Any:
+    def make_kernel(backend: str, compiled: Any, *others: Any) -> Any:
         return kernel_of(compiled, block, run.devices)
 
     pipeline.compile_request, backends.make = compile_for_cuda, make_kernel

@@ -24,8 +24,8 @@ STATISTICS = Path(__file__).with_name("statistics.json")
 # The programs of the corpus are divided into so many parts.
 PARTS = 48
 VARIANTS = [("float64", 4), ("float32", 2), ("float64", 2), ("float32", 4)]
-# The goal for host loops that launch kernels of one thread only.
-MOST_GLUE_PROGRAMS = 20
+# Programs with a loop of the host that launches kernels of one thread only.
+MOST_GLUE_PROGRAMS = 32
 
 
 def gate(*options: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_statistics_are_of_the_corpus() -> None:
     stored = json.loads(STATISTICS.read_text())
     assert sorted(stored) == sorted(load())
     accepted = [s for s in stored.values() if not isinstance(s, str)]
-    assert len(accepted) >= 0.84 * len(stored)
+    assert len(accepted) >= 0.88 * len(stored)
     assert sum(s["glue_loops"] > 0 for s in accepted) <= MOST_GLUE_PROGRAMS
 
 

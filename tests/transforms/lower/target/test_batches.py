@@ -6,7 +6,7 @@ import pytest
 
 from tests.cuda.compiling import emitted, host_function
 
-CUBE = {name: "float64[:, :, :, :]" for name in "abc"}
+CUBE = dict.fromkeys("abc", "float64[:, :, :, :]")
 
 
 def products(body: str, **types: str) -> list[str]:
