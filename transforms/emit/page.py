@@ -199,7 +199,7 @@ class Page:
         return self.user_texts[key]
 
     def begin_sweep(self, origin: Origin) -> None:
-        """Announces the sweep that a tape is asked for, or goes on with the program after it."""
+        """Announces the sweep that a tape requests, or goes on with the program after it."""
         self.requested, self.told = origin.requested, None
         self.announce = []
         node = (
