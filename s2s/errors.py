@@ -108,6 +108,11 @@ class SizeGuardFailed(Exception):
     """Raised by a kernel before any other effect: a guard on sizes does not hold."""
 
 
+class ArgumentMismatch(TypeError):
+    """Raised by a kernel before any other effect: an argument has another class or layout than the
+    kernel was compiled for."""
+
+
 class Overlap(Exception):
     """Raised by a kernel before any other effect: arrays that it writes into may overlap."""
 

@@ -238,10 +238,10 @@ class Function(_PlanSlot):
         `.inspect_asm()`.  It takes the scalars and arrays of a call, in the order of the parameters
         of `lowered`, and returns all results."""
         entry = self._specialiser(self._mode).latest
-        kernels = {} if entry is None else entry.kernels
+        kernels = {} if entry is None else {**entry.kernels_into, **entry.kernels}
         for backend in ("numba", "njit"):
             if backend in kernels:
-                return vars(kernels[backend])["function"]
+                return vars(kernels[backend])["dispatcher"]
         raise S2STypeError(
             f"{self.__name__} has not been compiled with Numba yet",
             advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',

@@ -2,7 +2,8 @@
 
 The Numba type of an s2s object (`_numba_type_`) is the type of a function that has an `@overload`.
 When Numba resolves a call of it, the kernel is compiled for the argument types and for all sizes,
-and a wrapper is generated that allocates the buffers, calls the kernel and assembles the results.
+with the loop nests of the default back end, and a wrapper is generated that calls the kernel and
+assembles the results.  Numba compiles the lowered source where `inlinable_kernel` refuses.
 
 Scalars and arrays that the function reads from globals and closures are constants in `@njit` code,
 as everywhere in Numba: frozen when the `@njit` function is compiled.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..backends.backends import inlinable_kernel
 from ..backends.build_kernel import build_njit
 from ..dispatch.specialization import seed_of
 from ..errors import S2STypeError, UnsupportedError
@@ -112,7 +114,7 @@ def implement(function: Function, types: tuple[Any, ...]) -> Callable[..., Any]:
     compiled = specialiser.translate(specialiser.describe(args), None)
     if compiled.object_guards and any(g.path[0][0] == "arg" for g in compiled.object_guards):
         raise UnsupportedError(f"{function.__name__}: objects cannot be passed inside @njit")
-    return _generate_implementation(function, specialiser, compiled)
+    return _generate_implementation(function, specialiser, compiled, args)
 
 
 def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
@@ -134,12 +136,20 @@ def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
 
 
 def _generate_implementation(
-    function: Function, specialiser: Specialiser, compiled: Compiled
+    function: Function, specialiser: Specialiser, compiled: Compiled, args: tuple[Any, ...]
 ) -> Callable[..., Any]:
-    has_aux = specialiser.options.has_aux
-    kernel = build_njit(compiled.lowered, compiled.entry, None)
-    space: dict[str, Any] = {"np": np, "kernel": kernel}
+    from ..codegen.numba_bridge.external_call import forbid_caching
+
+    seed = seed_of(compiled, specialiser.options.has_aux) if specialiser.mode == "vjp" else None
     reach = _constants(specialiser)
+    kernel = inlinable_kernel(
+        compiled, seed, tuple(reach.value(args, param.path) for param in compiled.params)
+    )
+    inlinable = kernel is not None
+    kernel = kernel or build_njit(compiled.lowered, compiled.entry, None)
+    space: dict[str, Any] = {
+        "np": np, "kernel": kernel, "seed": seed, "forbid_caching": forbid_caching
+    }  # fmt: skip
     values = []
     for i, param in enumerate(compiled.params):
         if param.path[0][0] == "arg":
@@ -147,17 +157,14 @@ def _generate_implementation(
         else:
             space[f"constant_{i}"] = reach.value((), param.path)
             values.append(f"constant_{i}")
-    seed = []
-    if specialiser.mode == "vjp":
-        space["seed"] = seed_of(compiled, has_aux)
-        seed = ["seed"]
-    lines = []
+    lines = ["forbid_caching()"]
     buffers: dict[int, str] = {}
-    for result, position in sorted(compiled.out_like.items()):
+    seeds = [] if seed is None or inlinable else ["seed"]
+    for result, position in [] if inlinable else sorted(compiled.out_like.items()):
         buffers[result] = f"buffer_{result}"
         dtype = compiled.params[position].type.dtype
         lines.append(f"buffer_{result} = np.empty({values[position]}.shape, np.{dtype})")
-    lines.append(f"rest = kernel({', '.join([*values, *seed, *buffers.values()])})")
+    lines.append(f"rest = kernel({', '.join([*values, *seeds, *buffers.values()])})")
     texts = _results(compiled, buffers)
     lines.append(f"return {_returned(function, specialiser, compiled, texts, space)}")
     header = _header(_signature(function), space)

@@ -11,6 +11,7 @@ change counter has moved.  If a check fails, the stub returns `MISS`, and
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping
 from operator import is_
@@ -19,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..codegen.numba_bridge import array_table
+from ..codegen.numba_bridge.numba_entry import is_borrowable
 from ..codegen.size_guards import relation
-from ..errors import MISS, Overlap, SizeGuardFailed, translate
+from ..errors import MISS, ArgumentMismatch, Overlap, SizeGuardFailed, translate
 from ..objects import change_counter
 from ..objects.change_counter import Announces, is_uncounted_scalar
 from ..objects.tensor import immutable
@@ -46,6 +48,7 @@ from ..transforms.ir.nodes import Scalar, Type
 from ..transforms.ir.quote import attribute
 from . import debug_flag
 from .backend_choice import BACKEND_VARIABLE, environment
+from .boxed_results import boxed_results
 from .guards import Constants, code_text, dim_text, guard_text
 from .type_key import type_key
 
@@ -124,11 +127,13 @@ class StubWriter:
     `after_change` those that run only after the change counter has moved, `last` those that use the
     values which `after_change` caches.  A line is a check that returns MISS, or an assignment."""
 
-    # Whether the kernel itself checks that scalars and arrays have exactly the expected types.
-    is_exact = False
+    # Whether the kernel may return `MISS`.
+    may_miss = False
 
-    def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
-        self.entry, self.args = entry, args
+    def __init__(self, entry: Entry, args: tuple[Any, ...], borrows: bool = False) -> None:
+        """`borrows`: the kernel has borrowed arguments (`borrowed_arguments.py`), so it checks
+        that scalars and arrays have exactly the expected types, and returns NumPy scalars."""
+        self.entry, self.args, self.borrows = entry, args, borrows
         self.compiled, self.reach = entry.compiled, entry.reach
         self.value = entry.reach.values(args)
         self.each_call: list[str] = []
@@ -246,7 +251,23 @@ class StubWriter:
     def check_list_items(self, path: Path, told: set[Path]) -> set[Path]:
         """Check all items of a list at once, if each has an identity guard (its path is in `told`);
         the paths of the items checked."""
-        return set()
+        container = self.value(path)
+        paths = {(*path, ("[]", i)) for i in range(len(container))}
+        if type(container) is not list or not paths or not paths <= told:
+            return set()
+        self.name(path)
+        self.compare_items(self.text(path), container)
+        _, seen = self.lists.setdefault(id(container), (container, set()))
+        seen |= {"length", *range(len(container))}
+        return paths
+
+    def compare_items(self, text: str, container: list[Any]) -> None:
+        """Check that the items of a list are the same objects as now.  Unpacking, which fails for
+        another length, is faster than one index after the other."""
+        names = [f"i{i}" for i in range(len(container))]
+        self.each_call.append(f"{''.join(n + ', ' for n in names)} = {text}")
+        same = (f"{n} is {self.constant(v)}" for n, v in zip(names, container))
+        self.miss(f"not ({' and '.join(same)})")
 
     def _check_method_in_class(self, path: Path, guard: Any) -> bool:
         """Check a method of an object that counts its changes, if possible, by a lookup in the
@@ -451,7 +472,7 @@ class StubWriter:
                 self.space["overlaps_itself"] = overlaps_itself
                 self.miss(f"overlaps_itself({text})")
             self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
-            if self.is_exact:
+            if self.checks_exactly(spec):
                 continue
             # Numba's dispatcher checks types, ranks and layouts.  But it accepts any subclass of
             # ndarray, any byte order once it has seen an unaligned array, and a scalar of another
@@ -468,6 +489,10 @@ class StubWriter:
                 self.miss(f"type_key({text}) != {self.constant(type_key(value))}", kept)
         if table:
             self._table(table)
+
+    def checks_exactly(self, spec: Spec) -> bool:
+        """Whether the kernel checks that a parameter has exactly the expected type."""
+        return self.borrows and is_borrowable(spec)
 
     def tabled(self) -> dict[int, ArraySpec]:
         """The array parameters that are passed in one table (`array_table.py`), by position."""
@@ -552,6 +577,8 @@ class StubWriter:
         self.raw = {i: f"rest[{i}]" for i in range(len(self.compiled.result_types))}
         # Numba returns Python ints and bools, which need no conversion.
         self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
+        if self.borrows:
+            self.converters = {}
 
     def takes_seed(self) -> bool:
         """True if the kernel takes the seed as an argument; a dispatcher inlines a scalar seed."""
@@ -603,12 +630,34 @@ class StubWriter:
         text += ["    except Exception: pass", "    else:", "        try:"]
         text.append(f"            rest = kernel({', '.join(given)})")
         text += ["        except Exception as error: failed(error)", "        else:"]
-        if self.is_exact:
+        if self.may_miss:
             text.append("          if rest is not MISS:")
         text += [f"            {line}" for line in after]
         text.append(f"    return {miss}")
-        exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), self.space)
-        return self.space["call"]
+        return self._with_cells("\n".join(text) + "\n")
+
+    def _with_cells(self, text: str) -> Any:
+        """The function with this source.  It gets the closure cells it reads as cells of its own,
+        which are read faster than their attribute `cell_contents`."""
+        cells: dict[str, Any] = {}
+
+        def variable(match: re.Match[str]) -> str:
+            cells[f"{match[1]}_contents"] = self.space[match[1]]
+            return f"{match[1]}_contents"
+
+        text = re.sub(r"\b(K\d+)\.cell_contents\b", variable, text)
+        made: dict[str, Any] = {}
+        if cells:
+            lines = ["def outer():", *(f" {name} = None" for name in cells)]
+            text = "\n".join(
+                [*lines, *(f" {line}" for line in text.splitlines()), " return call\n"]
+            )
+        exec(compile(text, "<s2s call>", "exec"), self.space, made)
+        if not cells:
+            return made["call"]
+        code = made["outer"]().__code__
+        closure = tuple(cells[name] for name in code.co_freevars)
+        return types.FunctionType(code, self.space, "call", None, closure)
 
     def _failed(self) -> Callable[[Exception], None]:
         compiled = self.compiled
@@ -617,7 +666,8 @@ class StubWriter:
             """Raise a kernel's error as the user's error, unless it only rejected its arguments."""
             unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
             untyped = type(error).__module__ == "numba.core.errors"
-            if not (unlike or untyped or isinstance(error, (SizeGuardFailed, Overlap))):
+            rejected = isinstance(error, (SizeGuardFailed, Overlap, ArgumentMismatch))
+            if not (unlike or untyped or rejected):
                 raise translate(error, compiled) from None
 
         return failed
@@ -677,6 +727,8 @@ class StubWriter:
         return self.python_float(i) if is_float else self._result(i)
 
     def python_float(self, i: int) -> str:
+        if self.borrows and boxed_results(self.compiled)[i] == "float":
+            return self.raw[i]
         return f"float({self.raw[i]})"
 
     def _keeps_scalar_type(self, holder: Any, key: str, tree: OutTree) -> bool:

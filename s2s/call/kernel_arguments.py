@@ -40,7 +40,7 @@ def to_kernel_argument(spec: Spec, value: Any) -> Any:
     )
 
 
-def with_copied_arguments(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
+def with_copied_arguments(kernel: Kernel, compiled: Compiled, function: Any) -> Any:
     """Wrap the kernel that calls `function` so that it takes any arguments.  Compiled code reads
     aligned memory only, and code that writes needs disjoint arrays.  Arguments that violate this
     are rare; they are copied, and written arrays are copied back."""
@@ -65,5 +65,5 @@ def with_copied_arguments(kernel: Kernel, compiled: Compiled, function: Any) -> 
                 params[i][...] = copies[i]
         return out
 
-    call.function = function  # type: ignore[attr-defined]
+    call.function = function  # type: ignore[attr-defined] # for call stubs
     return call

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from ..api import functions
-from ..call.backend_choice import BACKENDS, choose_backend
+from ..call.backend_choice import BACKENDS, DEVICE_TARGETS, choose_backend
 from ..transforms.ir.quote import printable_lines
 from .environment import cold_cache
 from .exit_codes import OK, USER_ERROR, CommandError
 from .json_output import as_json
-from .loaded_function import Subject, add_arguments, add_mode, subject
+from .loaded_function import Subject, add_arguments, add_mode, add_target, subject
 from .timing import Timing, duration, measure
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     add_mode(parser)
+    add_target(parser)
     parser.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="time for each measurement (1)"
     )
@@ -61,8 +62,17 @@ def run(options: argparse.Namespace) -> int:
 
 def timed(about: Subject, seconds: float, backend: str | None, python: bool = True) -> Times:
     """Measure a compilation with an empty cache, then calls."""
-    backend = choose_backend(backend or about.compiled._shared.options.backend)
-    compiled = with_backend(about.compiled, backend)
+    options = about.compiled._shared.options
+    if options.target == "cpu":
+        backend = choose_backend(backend or options.backend)
+        compiled = with_backend(about.compiled, backend)
+    elif backend is None:
+        backend, compiled = options.target, about.compiled
+    else:
+        raise CommandError(
+            f"--backend {backend} is a way to run on the CPU, and the target is {options.target}",
+            "leave one of them out",
+        )
     compiling, writes = compile_times(about, backend)
 
     def measured(function: Any) -> Timing:
@@ -90,7 +100,7 @@ def primal_of(compiled: functions.Function) -> functions.Function:
     options = compiled._shared.options
     return functions.function(
         compiled.python, static_argnames=options.static, boundscheck=options.boundscheck,
-        backend=options.backend, parallel=options.parallel,
+        backend=options.backend, parallel=options.parallel, target=options.target,
     )  # fmt: skip
 
 
@@ -109,7 +119,9 @@ def compile_times(about: Subject, backend: str) -> tuple[dict[str, float], bool]
     """The seconds of each pass and of code generation with an empty cache, and whether the code
     writes into its arguments.  A first small compilation excludes the time to load the compiler."""
     with cold_cache():
-        functions.grad(_square, backend=backend)(2.0)
+        on_device = backend in DEVICE_TARGETS
+        chosen: Any = {"target": backend} if on_device else {"backend": backend}
+        functions.grad(_square, **chosen)(2.0)
     specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
     specs = specialiser.describe(bound)
     compiled = specialiser.translate(specs, specialiser.named(bound))
@@ -120,7 +132,11 @@ def compile_times(about: Subject, backend: str) -> tuple[dict[str, float], bool]
         start = time.perf_counter()
         with cold_cache():
             entry.kernel(backend, params)
-        seconds["machine code" if backend == "numba" else "reading"] = time.perf_counter() - start
+            if on_device:  # kernels are compiled when they are launched first
+                entry.run(backend, params)
+        seconds["reading" if backend in ("loops", "python") else "machine code"] = (
+            time.perf_counter() - start
+        )
     return seconds, bool(compiled.written)
 
 

@@ -38,7 +38,7 @@ def text(entry: Any, params: Any, level: str) -> str:
 
 def _numba_listing(entry: Any, params: Any, level: str) -> str:
     with cold_cache():  # Numba can show only code compiled in this process
-        dispatcher = entry.kernel("numba", params).function
+        dispatcher = entry.kernel("numba", params).dispatcher
     (found,) = dispatcher.nopython_signatures
     return (dispatcher.inspect_llvm if level == "llvm" else dispatcher.inspect_asm)(found.args)
 

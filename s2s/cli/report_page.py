@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterable, Sequence
 
 from .._version import __version__
-from ..inspect.explain_text import amount
+from ..inspect.explain_text import amount, device_facts
 from ..inspect.highlight import MARKS, code_html, themed
 from ..inspect.side_by_side_html import STYLE, sides_html
 from ..transforms.diagnostics.activity_report import SourceLocation
@@ -33,6 +33,7 @@ def page(told: ReportData) -> str:
         ("Memory over the step", _memory(told)),
         ("Saved for the adjoint sweep", _saved(told)),
         ("Activity", _activity(told)),
+        ("On the device", _device(told)),
         ("Compiling", _compiling(told)),
         ("Every pass", _passes(told)),
     ]
@@ -202,6 +203,20 @@ def _activity(told: ReportData) -> str:
         head = f"gradient {html_text(x.gradient)}: " if x.gradient else ""
         rows.append((_code(x.name), "no derivative", head + html_text(x.reason)))
     return _table(("variable", "", "where, or why"), rows) if rows else ""
+
+
+# ---------------------------------------------------------------- a device
+
+
+def _device(told: ReportData) -> str:
+    """The loops and launches of a call, for a target other than the CPU."""
+    found = told.explained.device
+    if found is None:
+        return ""
+    where, counted, rows = device_facts(found)
+    notes = "".join(f"<p>{html_text(line)}</p>" for line in (where, *counted))
+    cells = [(html_text(place), html_text(text)) for place, text in rows]
+    return notes + (_table(("line", "loop"), cells) if cells else "")
 
 
 # ---------------------------------------------------------------- compiling

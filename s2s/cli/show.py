@@ -58,6 +58,11 @@ def run(options: argparse.Namespace) -> int:
     elif options.level in ("ptx", "sass"):
         text = device_code.text(about.compiled, about.fresh(), options.level, options.cc)
         _show_text(options, about, text, LANGUAGES[options.level], page)
+    elif options.level in ("llvm", "asm") and entry.compiled.cuda is not None:
+        raise CommandError(
+            f"--level {options.level} shows code for the CPU, and the target is a GPU",
+            "use --level ptx or --level sass, or --target cpu",
+        )
     elif options.level in ("llvm", "asm"):
         text = machine_code.text(entry, params, options.level)
         _show_text(options, about, text, LANGUAGES[options.level], page)

@@ -18,6 +18,8 @@ _ALLOCATING_PREFIXES = ("rt.linalg.", "rt.fft.", "rt.draws.")
 
 def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
     """The maximum number of bytes live at a time; None if it is known only at run time."""
+    if entry.compiled.cuda is not None:
+        return None
     from numba.core.errors import NumbaError
 
     from ..aot.workspace_plan import plan

@@ -9,7 +9,7 @@ import ast
 import contextlib
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from llvmlite import ir
@@ -67,6 +67,18 @@ def is_lsr_profitable(function: ast.FunctionDef) -> bool:
     """Whether loop strength reduction is profitable for a kernel."""
     # Most loops of a long kernel have too few iterations for address arithmetic to matter.
     return not is_long(function) and enable_lsr.is_lsr_profitable(function)
+
+
+def is_brief(function: ast.FunctionDef, kinds: Iterable[Any]) -> bool:
+    """True if a kernel with arguments of the types `kinds` is scalar arithmetic only, without
+    loops, arrays and calls of helpers.  The GIL is then kept during the call."""
+    if any(isinstance(kind, Array) for kind in kinds):
+        return False
+    return not any(
+        isinstance(node, (ast.For, ast.While))
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+        for node in ast.walk(function)
+    )
 
 
 # add_entry(context, kernel, frame) adds an entry point for a kernel to its module.  A kernel with a

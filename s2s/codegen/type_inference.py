@@ -55,6 +55,10 @@ class Unsupported(Exception):
     """Lowered source that only Numba's own front end can compile."""
 
 
+class ReturnsArgument(Exception):
+    """A kernel may return part of an argument that it borrows."""
+
+
 class NeedsNumba(Unsupported):
     """Lowered source that calls a Numba function, for a target that has none."""
 

@@ -47,7 +47,7 @@ def _delete(managed: Any) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _delete_unused(capsule: int) -> None:
-    """The destructor of a capsule that nobody has taken."""
+    """The destructor of a capsule: releases the array if the capsule was not consumed."""
     if _is_valid(capsule, _NAME):
         _held.pop(_pointer(capsule, _NAME), None)
 

@@ -68,6 +68,7 @@ class Specialization:
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
+        self.kernels_into: dict[str, backends.Kernel] = {}  # those that write into buffers
         self.buffers = sorted(compiled.out_like.items())  # (result, parameter of the same shape)
         converters = enumerate(map(converter, compiled.result_types))
         self.convert: list[tuple[int, Any]] = [(i, c) for i, c in converters if c is not None]
@@ -115,12 +116,15 @@ class Specialization:
     ) -> list[Any]:
         """Run the kernel; all results by index.  `given` are the caller's buffers for some of
         them, `args` the arguments whose parts `params` are, on which `backend="python"` runs."""
-        kernel = self.kernels.get(backend) or self.kernel(backend, params)
+        buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
+        into = given is not None and any(b is not None for b in buffers)
+        into = into and backends.is_apart(backend, self.compiled)
+        known = self.kernels_into if into else self.kernels
+        kernel = known.get(backend) or self.kernel(backend, params, into)
         if self.written:
             self.check_writes(params)
             for i in self.written:
                 before_change(params[i])
-        buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
         try:
             if isinstance(kernel, ReadableKernel) and args is not None and self.sets_itself:
                 return self._run_readable(kernel, params, given, args)
@@ -161,13 +165,14 @@ class Specialization:
             _set(holder, step, self._rebuilt_change(tree, results, arguments.__getitem__))
         return results
 
-    def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
-        """The kernel for a back end, compiled at first use."""
+    def kernel(self, backend: str, params: tuple[Any, ...], into: bool = False) -> backends.Kernel:
+        """The kernel for a back end, compiled at first use (`into`: see `backends.make`)."""
+        known = self.kernels_into if into else self.kernels
         with kernel_locks(backend):
-            kernel = self.kernels.get(backend)
+            kernel = known.get(backend)
             if kernel is None:
-                kernel = backends.make(backend, self.compiled, self.seed, params)
-                self.kernels[backend] = kernel
+                kernel = backends.make(backend, self.compiled, self.seed, params, into)
+                known[backend] = kernel
         return kernel
 
     def value(self, args: tuple[Any, ...], results: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from ..transforms.ir.quote import file_name, printable
 if TYPE_CHECKING:
     from ..transforms.diagnostics.activity_report import ActiveVariable, SourceLocation
     from ..transforms.diagnostics.tape_report import Loop, Saved, Size
-    from .explain_data import ReportData
+    from .explain_data import OnDevice, ReportData
 
 WIDTH = 88
 
@@ -236,27 +236,33 @@ _LOOP_KINDS = {"grid": "a grid", "thread": "one thread", "host": "a loop of the 
 
 def _device(report: ReportData) -> list[str]:
     """The loops and launches of a call on a device."""
-    found = report.device
-    if found is None:
+    if report.device is None:
         return []
+    where, counted, rows = device_facts(report.device)
+    lines = [folded for line in counted for folded in _wrapped(line, 2)]
+    return ["", where, *lines, *_table(rows)]
+
+
+def device_facts(found: OnDevice) -> tuple[str, list[str], list[tuple[str, str]]]:
+    """A title, what a call does, and the lines of loops with what becomes of them."""
     places = [
         (found.launches, "launch"), (found.grids, "grid"), (found.one_thread, "one-thread kernel"),
         (found.products, "matrix product"), (found.host_loops, "loop of the host"),
         (found.atomics, "atomic addition"),
     ]  # fmt: skip
-    counted = ", ".join(_counted(n, what) for n, what in places if n)
-    waits = _counted(found.synchronisations, "synchronisation") if found.synchronisations else "no"
-    waits += "" if found.synchronisations else " synchronisation"
-    lines = ["", f"On the device ({found.target})"]
-    lines += _wrapped(f"{counted or 'nothing is launched'}; {waits} before the end", 2)
+    counted = ", ".join(_counted(n, what) for n, what in places if n) or "nothing is launched"
+    waits = _counted(found.synchronisations, "synchronisation") if found.synchronisations else ""
     copied = f"arguments of {amount(found.copied_bytes)}, and the results back"
-    lines += _wrapped(f"copied in each call: {copied if found.copied_bytes else 'nothing'}", 2)
+    lines = [
+        f"{counted}; {waits or 'no synchronisation'} before the end",
+        f"copied in each call: {copied if found.copied_bytes else 'nothing'}",
+    ]
     rows = []
     for loop in dict.fromkeys(found.loops):
         place, _, text = loop.line.partition(": ")
         why = f": {loop.why}" if loop.why else ""
         rows.append((place, f"{text}  --  {_LOOP_KINDS[loop.kind]}{why}"))
-    return [*lines, *_table(rows)]
+    return f"On the device ({found.target})", lines, rows
 
 
 def _counted(number: int, what: str) -> str:

@@ -51,7 +51,8 @@ def is_worse(found: Any, stored: Any) -> bool:
 @pytest.mark.parametrize(("dtype", "block"), VARIANTS)
 def test_corpus(dtype: str, block: int, part: int) -> None:
     stored = json.loads(STATISTICS.read_text())
-    for name, found in gate("--dtype", dtype, "--block", str(block), "--part", f"{part}/{PARTS}").items():  # fmt: skip
+    options = ("--dtype", dtype, "--block", str(block), "--part", f"{part}/{PARTS}")
+    for name, found in gate(*options).items():
         assert not found["outcome"].startswith("different"), f"{name} is {found['outcome']}"
         now = found["stats"] or found["outcome"]
         if dtype == "float64":

@@ -118,8 +118,8 @@ def _default(tree: Translator, node: cst.BaseExpression) -> str:
 
 
 def _is_constant(node: Any) -> bool:
-    """Whether an expression is a number, a text or a tuple of them that is computed from literals, constants of
-    NumPy or `math`, and conversions such as `np.float32(2)`."""
+    """Whether an expression is a number, a text or a tuple of them that is computed from literals,
+    constants of NumPy or `math`, and conversions such as `np.float32(2)`."""
     if isinstance(node, core.Const):
         return True
     if isinstance(node, core.Attr):

@@ -129,7 +129,7 @@ class Specialiser:
         static: frozenset[Path],
         runtime_ints: frozenset[Path],
         shared: Shared,
-        outer: Specialiser | None = None,
+        outer: Frames | None = None,
     ) -> None:
         self.function = function
         self.values = values
@@ -164,7 +164,8 @@ class Specialiser:
         source = self.session.shared.sources[plain]
         node = checked(source)
         self.session.state.envs.append({})
-        frame = Frame(source, plain, (), node, local_names(node), None, 0, (), self, self.function)
+        owner = self.frames
+        frame = Frame(source, plain, (), node, local_names(node), None, 0, (), owner, self.function)
         self.places.enter(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
@@ -232,6 +233,7 @@ class Specialiser:
             if p.kind is p.VAR_POSITIONAL:
                 args += self.objects.static_items(value) or ()
             elif p.kind is p.VAR_KEYWORD:
+                assert isinstance(value, DictVal)
                 content = self.session.state.heap[value.cell]
                 kwargs.update(zip(content.keys, content.values))
             elif p.kind is p.KEYWORD_ONLY:
@@ -242,7 +244,7 @@ class Specialiser:
 
     def _out_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         if isinstance(value, Conflict):
-            self.places.refuse(last_return(node), value.why, "use one name for one kind of thing")
+            self.places.refuse(last_return(node), value.why, value.advice)
         value = self.arrays.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand
@@ -308,22 +310,22 @@ class Specialiser:
         advice = f"return the array it writes: return {written[0]}" if written else "return a value"
         self.places.refuse(last_return(node), "this function returns None", advice)
 
-    def nested(self, callee: Callee) -> Specialiser:
-        """A specialiser for a function that is called."""
+    def nested(self, callee: Callee) -> Outlines:
+        """The calls of the evaluator for a function whose calls stay calls."""
         inner = Specialiser(
             callee.function,
             None,
             self.session.baked,
             self.session.runtime_ints,
             self.session.shared,
-            self,
+            self.frames,
         )
         node = checked(callee.source)
         inner.session.state.envs.append({})
         inner.places.enter(
             Frame(
                 callee.source, callee.function, callee.path, node, local_names(node),
-                callee.enclosing, 0, (), inner, callee.identity,
+                callee.enclosing, 0, (), inner.frames, callee.identity,
             )
         )  # fmt: skip
-        return inner
+        return inner.outline

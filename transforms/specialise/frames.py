@@ -20,7 +20,7 @@ from ..ir.record import record
 from ..ir.symbolic_dims import Dim
 from ..syntax import core
 from ..syntax.names import local_names
-from .caught_errors import CaughtErrors
+from .control.caught_errors import CaughtErrors
 from .control.joins import Joins
 from .heap.arrays import Arrays
 from .lifetimes import lifetimes
@@ -29,7 +29,20 @@ from .patterns import Leaf, unpack
 from .places import TOO_DEEP, Frame, Places
 from .session import Part
 from .shared import Captured, NeedOutline, _packed, owner_of
-from .values import Cell, Closure, Conflict, Ended, Maybe, Num, Obj, Rec, Ref, Undefined, Value
+from .values import (
+    Cell,
+    Closure,
+    Conflict,
+    Ended,
+    Maybe,
+    Num,
+    Obj,
+    PyObject,
+    Rec,
+    Ref,
+    Undefined,
+    Value,
+)
 from .variables import Variables
 
 # A recursion of known depth is unrolled up to here.
@@ -58,9 +71,7 @@ class Frames(Part):
         if value is None:
             raise self.places.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
-            self.places.need_unroll(
-                node, value.why, "use one name for one kind of thing", peel=True
-            )
+            self.places.need_unroll(node, value.why, value.advice, peel=True)
         if isinstance(value, Maybe):
             if not isinstance(node, core.Result):
                 self.b.check(self.b.sym(value.flag), "UnboundLocalError", _unbound(name))
@@ -83,7 +94,7 @@ class Frames(Part):
         while enclosing is not None:
             env = enclosing.owner.places.env_of(enclosing)
             if name in env:
-                own = enclosing.owner is self.evaluator
+                own = enclosing.owner is self
                 return env[name] if own else self.captured(enclosing, name)
             frame, enclosing = enclosing, enclosing.enclosing
         function, path = frame.function, frame.path
@@ -116,7 +127,7 @@ class Frames(Part):
             return Obj(getattr(builtins, name))
         return None
 
-    def stays_call(self, identity: Any) -> bool:
+    def stays_call(self, identity: PyObject) -> bool:
         """Whether calls of a function stay calls.  A recursion is unrolled as long as nothing
         between two activations depends on the run."""
         if identity in self.shared.recursive:
@@ -150,7 +161,7 @@ class Frames(Part):
             self.variables.watch(cell, leaf.variable.value)
         return var, Ref(cell)
 
-    def captured(self, holder: Any, name: str) -> Value:
+    def captured(self, holder: Frame | Closure, name: str) -> Value:
         """A name of a frame of the caller, or of its callers: passed in."""
         key = ("captured", holder, name)
         if key in self.objects.lifted:
@@ -167,7 +178,7 @@ class Frames(Part):
                     owner.arrays.pass_sizes(packer.leaves[leaf.index], var, self.b.facts)
                 return value
 
-            return unpack(pattern, self.evaluator, leaf, name, path)
+            return unpack(pattern, self, leaf, name, path)
 
         return self.objects.take_in(key, Captured(holder, name, pattern), take_in)
 
@@ -204,8 +215,8 @@ class Frames(Part):
         return frame.result
 
     def run_function(
-        self, source: Source, function: Any, path: Path, env: dict[str, Value],
-        enclosing: Frame | None, identity: Any, at: core.Node,
+        self, source: Source, function: PyObject, path: Path, env: dict[str, Value],
+        enclosing: Frame | None, identity: PyObject, at: core.Node,
     ) -> Value:  # fmt: skip
         node = checked(source)
         where = f"{file_name(source.file)}:{node.line} {node.name}"
@@ -222,7 +233,7 @@ class Frames(Part):
             enclosing,
             len(self.places.stack),
             label,
-            self.evaluator,
+            self,
             identity,
             self.joins.runtime_depth,
             calls,

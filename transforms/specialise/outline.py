@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from ..autodiff.activity import dependences
 from ..bufferize.coalesce import HELPERS, RESERVED
@@ -55,6 +55,7 @@ from ..ir.nodes import (
 from ..ir.record import record
 from ..syntax import core
 from .control.updates import Updates
+from .frames import Frames
 from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
@@ -62,7 +63,7 @@ from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .places import NeedUnroll, Places
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
-from .values import Cell, Ended, Num, Ref, Value
+from .values import Cell, Ended, Num, Rec, Ref, Value, array
 
 # Functions being specialised at a time: more means that the signature changes with each call.
 NESTED = 20
@@ -75,6 +76,7 @@ BAKED_VARIANTS = 4
 class Outlines(Part):
     """Functions whose calls stay calls."""
 
+    frames: Frames
     places: Places
     arrays: Arrays
     objects: Objects
@@ -85,7 +87,7 @@ class Outlines(Part):
 
     def pattern_of(
         self, callee: Callee, env: dict[str, Value], node: core.Node
-    ) -> tuple[Pattern, list[Any]]:
+    ) -> tuple[Pattern, list[Num | Ref | Rec]]:
         """The structure of the arguments of a call, and the numbers and arrays in them."""
         packer = self._arguments(callee, frozenset(), node, self._bakes_constants(callee))
         return packer.pack(tuple(env.values())), packer.leaves
@@ -155,17 +157,20 @@ class Outlines(Part):
 
     def _arguments_of(self, outlined: Outlined, given: dict[int, Any]) -> list[Value]:
         """The values that a call passes: the leaves of its arguments, and what is reached."""
-        values = [given[leaf.index] for leaf in leaves_of(outlined.args)]
+        values: list[Value] = [given[leaf.index] for leaf in leaves_of(outlined.args)]
         reached = outlined.outcome.reached
-        return values + [v for r in reached for v in r.reach(self.evaluator)]
+        return values + [v for r in reached for v in r.reach(self.frames)]
 
     def _fits(self, outlined: Outlined, given: dict[int, Any]) -> bool:
         """Whether a variant can be called with such arguments."""
         if not outlined.outcome.needs:
             return True
         values = self._arguments_of(outlined, given)
-        operands = [self.arrays.read(v) if isinstance(v, Ref) else v.operand for v in values]
+        operands = [self._operand(v) for v in values]
         return needs_hold(outlined.outcome.needs, operands, self.b.facts)
+
+    def _operand(self, value: Any) -> Operand:
+        return self.arrays.read(value) if isinstance(value, Ref) else value.operand
 
     def _arguments(
         self, callee: Callee, static: frozenset[int], node: core.Node, bake: bool
@@ -184,7 +189,7 @@ class Outlines(Part):
             return self.places.refuse(node, text, "pass numbers, arrays, or tuples of them")
 
         strict = callee.identity not in self.shared.recursive
-        return Packer(self.evaluator, known, refuse, strict=strict)
+        return Packer(self.frames, known, refuse, strict=strict)
 
     def _results(
         self,
@@ -217,21 +222,21 @@ class Outlines(Part):
         self.b.block.append(call)
         for ref, new in written:
             self.updates.write_whole(ref, new, node)
-        made: dict[int, Value] = {}
+        made: dict[int, Num | Ref] = {}
 
         def value(leaf: Leaf, _: str) -> Value:
             var = targets[leaf.index]
             if leaf.index not in made:
-                made[leaf.index] = (
-                    Num(var) if isinstance(var.type, Scalar) else self.arrays.new_array(var)
-                )
-                if isinstance(made[leaf.index], Ref):
-                    made[leaf.index].cell.tensor = leaf.tensor
+                if isinstance(var.type, Scalar):
+                    made[leaf.index] = Num(var)
+                else:
+                    made[leaf.index] = ref = self.arrays.new_array(var)
+                    ref.cell.tensor = leaf.tensor
             return made[leaf.index]
 
-        result = unpack(outcome.result, self.evaluator, value, self.b.hint)
+        result = unpack(outcome.result, self.frames, value, self.b.hint)
         for pair in outcome.shared:
-            cells = {(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
+            cells = {array(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
             if len(cells) == 2:
                 self.state.pairs.add(frozenset(cells))
         return result
@@ -268,13 +273,13 @@ class Outlines(Part):
                 shared.made[mark:] = [(key, outlined)]
                 outlined.requested = False
                 outlined.function, outcome = self._round(callee, outlined, names, given)
-                settled = outcome == outlined.outcome
+                unchanged = outcome == outlined.outcome
                 outlined.outcome = outcome
                 if callee.identity not in shared.recursive:
                     outlined.depends = dependences(outlined.function)
                     outlined.function.notes["stays_call"] = True
-                    settled = True
-                if settled:
+                    unchanged = True
+                if unchanged:
                     break
             else:
                 self.places.refuse(
@@ -306,7 +311,7 @@ class Outlines(Part):
     ) -> tuple[Function, Outcome]:
         """Specialises the callee under the assumptions at hand, and says what comes out."""
         assert self.session.nested is not None
-        inner = self.session.nested(callee)
+        inner: Outlines = self.session.nested(callee)
         variables: list[Var] = []
         recursive = callee.identity in self.shared.recursive
         # A recursive call would ask for a variant of its own, and that for another.
@@ -326,12 +331,12 @@ class Outlines(Part):
                 lent.append((leaf, value.cell))
             return value
 
-        values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
+        values: Any = unpack(outlined.args, inner.frames, leaf, "", (("leaf", 0),), names)
         inner.session.state.env.update(zip(names, values))
         node = callee.source.node
         result: Pattern | None = None
         packer = Packer(
-            inner, lambda _, n: n.known is not None, inner.outline.refuse_result, result=True,
+            inner.frames, lambda _, n: n.known is not None, inner.refuse_result, result=True,
             strict=not recursive,
         )  # fmt: skip
         operands: list[Operand] = []
@@ -363,12 +368,12 @@ class Outlines(Part):
             }
             result = retyped(result, lambda index: types[index])
             places = {v.name: i for i, v in enumerate(variables)}
-            shared = inner.outline.sharing(leaves_of(result), packer, places)
-            for leaf, cell in lent:
+            shared = inner.sharing(leaves_of(result), packer, places)
+            for given_leaf, cell in lent:
                 last = inner.session.state.heap[cell]
                 if last != cell.param:
                     type_ = resized(last.type, lambda dim: in_terms(facts.canonical(dim), terms))
-                    written.append(replace(leaf, type=type_))
+                    written.append(replace(given_leaf, type=type_))
                     operands.append(last)
         outlined.looked_up = inner.objects.looked_up
         terms = positions(variables)
@@ -387,7 +392,7 @@ class Outlines(Part):
         needed = notes.get("needs", ())
         return function, Outcome(result, reached, shared, needed, tuple(written))
 
-    def refuse_result(self, why: str) -> Any:
+    def refuse_result(self, why: str) -> NoReturn:
         name = getattr(self.places.frame.node, "name", "a function")
         text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
         return self.places.refuse(

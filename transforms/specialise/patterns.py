@@ -147,7 +147,7 @@ class Packer:
         self.leaves: list[Num | Ref | Rec] = []
         self.numbers: dict[Cell, int] = {}
 
-    def pack(self, value: Value) -> Pattern:
+    def pack(self, value: Value | tuple[Value, ...]) -> Pattern:
         if isinstance(value, (Num, Ref, Rec)):
             return self.leaf(value)
         if type(value) is tuple:
@@ -172,6 +172,7 @@ class Packer:
         if isinstance(value, Closure):
             return Still(value, value)
         if self.strict and is_dataclass(value) and not isinstance(value, LibraryVal):
+            assert isinstance(value, Value)
             return self.refuse(kind_text(value))
         return Still(identify(value), value)
 

@@ -45,7 +45,7 @@ class Frame:
     site: Site | None = None  # of a function of the library: where the user's code calls it
     stmt: core.Stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
-    result: Value = None
+    result: Value | None = None
     final: dict[str, Value] | None = None
 
 
@@ -111,7 +111,7 @@ class Places(Part):
     def resume(self, position: Position) -> None:
         self.stmt, self.frame.stmt = position
 
-    def holders(self) -> Iterable[Any]:
+    def holders(self) -> Iterable[object]:
         return self.stack
 
     def env_of(self, frame: Frame) -> dict[str, Value]:
@@ -154,7 +154,7 @@ class Places(Part):
         stmt = first.stmt
         return first.source.span(node) if stmt is None else self._header(first.source, stmt)
 
-    def library_site(self, function: Any, at: core.Node, owner: Value) -> Site | None:
+    def library_site(self, function: object, at: core.Node, owner: Value | None) -> Site | None:
         """Where the user's code calls a function of this package, directly or through others;
         None for a function of the user's.  `owner` is the function's first argument."""
         if not is_own(function):

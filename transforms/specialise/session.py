@@ -53,6 +53,7 @@ class Session:
     given: bool
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
+    # the names and calls (`Frames`) of the evaluator of the caller
     outer: Any = None
     # makes the evaluator of a function whose calls stay calls
     nested: Callable[[Callee], Any] | None = None

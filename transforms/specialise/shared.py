@@ -111,7 +111,7 @@ class Captured:
         owner = owner_of(self.holder)
         value = held(self.holder, self.name)
         if owner is not caller:
-            value = caller.frames.captured(self.holder, self.name)
+            value = caller.captured(self.holder, self.name)
         packer = _capturing(caller, self.name)
         packer.pack(value)
         return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, overload
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from ..ir.builder import const
 from ..ir.nodes import Operand, Type, Var
 from ..ir.record import field, record
 from ..syntax import core
+
+
+class Value:
+    """What a name, an element or an attribute stands for: one of the classes below."""
+
+    __slots__ = ()
 
 
 class Cell:
@@ -50,7 +56,7 @@ RANK_0 = {
 
 
 @record(frozen=True)
-class Num:
+class Num(Value):
     """A scalar.  `known` is its value where the compiler knows it (wrapped in a tuple, so
     that None means unknown).  `arrays` identifies the arrays of rank 0 that NumPy would have in its
     place: an update in place (`+=`) changes every name of such an array."""
@@ -70,7 +76,7 @@ ViewStep = tuple[Any, ...]
 
 
 @record(frozen=True)
-class Ref:
+class Ref(Value):
     """An array: a cell, seen through a path of view steps (the whole cell if empty)."""
 
     cell: Cell
@@ -78,14 +84,14 @@ class Ref:
 
 
 @record(frozen=True)
-class Rec:
+class Rec(Value):
     """A structured array or one of its records: inactive data."""
 
     operand: Operand
 
 
 @record(frozen=True)
-class RngVal:
+class RngVal(Value):
     """A random number generator."""
 
     operand: Operand
@@ -116,23 +122,23 @@ class Fields:
 
 
 @record(frozen=True)
-class TupleVal:
+class TupleVal(Value):
     values: tuple[Any, ...]
     cls: Any = None  # a namedtuple class
 
 
 @record(frozen=True)
-class ListVal:
+class ListVal(Value):
     cell: Cell
 
 
 @record(frozen=True)
-class DictVal:
+class DictVal(Value):
     cell: Cell
 
 
 @record(frozen=True)
-class InstanceVal:
+class InstanceVal(Value):
     """An instance of a dataclass, or of a class that is made here, taken apart."""
 
     cell: Cell
@@ -140,7 +146,7 @@ class InstanceVal:
 
 
 @record(frozen=True)
-class Obj:
+class Obj(Value):
     """A Python object: a module, class, function, string, None, or a user's instance.
     `path` says how it was reached, so that what is found inside can be guarded or lifted;
     it is empty for constants."""
@@ -160,7 +166,7 @@ class Obj:
 
 
 @record(frozen=True, eq=False)
-class Closure:
+class Closure(Value):
     """A lambda or nested function: its node and the frame whose names it sees."""
 
     node: core.Func
@@ -177,7 +183,7 @@ class Closure:
 
 
 @record(frozen=True)
-class Bound:
+class Bound(Value):
     """A method of an array, list, dict or object, not yet called."""
 
     owner: Any
@@ -185,7 +191,7 @@ class Bound:
 
 
 @record(frozen=True)
-class RangeVal:
+class RangeVal(Value):
     start: Num
     stop: Num
     step: Num
@@ -194,7 +200,7 @@ class RangeVal:
 
 
 @record(frozen=True)
-class CheckpointedVal:
+class CheckpointedVal(Value):
     """What a loop runs over whose adjoint sweep computes its iterations again: `amount` states
     may be kept, or as many as fit into `amount` bytes."""
 
@@ -204,18 +210,18 @@ class CheckpointedVal:
 
 
 @record(frozen=True)
-class EnumerateVal:
+class EnumerateVal(Value):
     inner: Any
     start: Num
 
 
 @record(frozen=True)
-class ZipVal:
+class ZipVal(Value):
     inners: tuple[Any, ...]
 
 
 @record(frozen=True)
-class ProductVal:
+class ProductVal(Value):
     """Index tuples, the last part running fastest; with the elements of an array there."""
 
     inners: tuple[Any, ...]
@@ -223,7 +229,7 @@ class ProductVal:
 
 
 @record(frozen=True)
-class IterVal:
+class IterVal(Value):
     """An iterator, which is consumed: its cell holds what it has left.  `cls` is its class."""
 
     cell: Cell
@@ -231,7 +237,7 @@ class IterVal:
 
 
 @record(frozen=True, eq=False)
-class GeneratorVal:
+class GeneratorVal(Value):
     """What a generator expression will compute: `first` is its outermost iterable, the rest is
     evaluated in its frame when it is consumed."""
 
@@ -241,7 +247,7 @@ class GeneratorVal:
 
 
 @record(frozen=True)
-class MapVal:
+class MapVal(Value):
     """`map(function, *inners)`; with `keeps`, `filter(function, inner)`."""
 
     function: Any
@@ -250,7 +256,7 @@ class MapVal:
 
 
 @record(frozen=True, eq=False)
-class LibraryVal:
+class LibraryVal(Value):
     """What a program of the library that stands for an iterator will compute."""
 
     program: Any
@@ -260,7 +266,7 @@ class LibraryVal:
 
 
 @record(frozen=True)
-class RestVal:
+class RestVal(Value):
     """The elements of a sequence from a position on."""
 
     inner: Any
@@ -268,7 +274,7 @@ class RestVal:
 
 
 @record(frozen=True)
-class KeysVal:
+class KeysVal(Value):
     """What an iterator over a dict, or over a view of one, was made of: it had these keys."""
 
     inner: Any
@@ -276,7 +282,7 @@ class KeysVal:
 
 
 @record(frozen=True)
-class SnapshotVal:
+class SnapshotVal(Value):
     """A sequence made of what a cell held, while it still holds that."""
 
     inner: Any
@@ -285,7 +291,7 @@ class SnapshotVal:
 
 
 @record(frozen=True)
-class ViewVal:
+class ViewVal(Value):
     """`d.keys()`, `d.values()` or `d.items()` of the dict in a cell, as it is when it is read."""
 
     cell: Cell
@@ -293,21 +299,21 @@ class ViewVal:
 
 
 @record(frozen=True)
-class SliceVal:
+class SliceVal(Value):
     start: Any
     stop: Any
     step: Any
 
 
 @record(frozen=True)
-class Partial:
+class Partial(Value):
     function: Any
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
 
 
 @record(frozen=True)
-class Super:
+class Super(Value):
     """`super()`: an object, seen as an instance of what comes after `cls` in its class."""
 
     owner: Any
@@ -315,7 +321,7 @@ class Super:
 
 
 @record(frozen=True)
-class Maybe:
+class Maybe(Value):
     """A name that is bound on some paths only; `flag` says whether it is."""
 
     value: Any
@@ -323,10 +329,11 @@ class Maybe:
 
 
 @record(frozen=True)
-class Conflict:
+class Conflict(Value):
     """A name, or what a container holds, that differs between paths: an error only when read."""
 
     why: str
+    advice: str = "use one name for one kind of thing"
 
     # The parts of what a container holds.  To read one here raises the error.
 
@@ -347,7 +354,7 @@ class Disagreement(Exception):
     """The content of a container was read that differs between paths."""
 
 
-class Undefined:
+class Undefined(Value):
     """Never bound."""
 
 
@@ -358,7 +365,12 @@ class Ended(Exception):
     """The path being run always ends in an error from here on."""
 
 
-Value = Any
+# an object of Python: of the user's program, or what is known while compiling
+PyObject: TypeAlias = Any
+# what a cell holds: the version of an array, or the elements of a container
+Content: TypeAlias = "Var | Items | Growing | Fields | Conflict | Value"
+# an index, one entry for each axis
+IndexItems: TypeAlias = "tuple[tuple[PyObject, ...], ...]"
 Args: TypeAlias = Sequence[Value]
 Kwargs: TypeAlias = dict[str, Value]
 
@@ -370,7 +382,7 @@ class State:
     states of one specialiser."""
 
     envs: list[dict[str, Value]] = field(default_factory=list)
-    heap: dict[Cell, Value] = field(default_factory=dict)
+    heap: dict[Cell, Any] = field(default_factory=dict)
     views: dict[Any, tuple[str, Var]] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)
     family: weakref.WeakSet[State] = field(default_factory=weakref.WeakSet, repr=False)
@@ -395,7 +407,7 @@ class State:
             return True
         return any(self.heap.get(cell) is not content for cell, content in before.heap.items())
 
-    def adopt(self, cell: Cell, content: Value) -> None:
+    def adopt(self, cell: Cell, content: Any) -> None:
         """What is reached from outside was there from the start, on every path."""
         for state in self.family:
             state.heap.setdefault(cell, content)
@@ -409,13 +421,39 @@ def _ids(env: dict[str, Value]) -> dict[str, int]:
     return {name: id(value) for name, value in env.items()}
 
 
-def constant(value: Any) -> Value:
-    """A value that belongs to the program text or to a library."""
+@overload
+def constant(value: bool | int | float | complex) -> Num: ...
+@overload
+def constant(value: str | bytes | None) -> Obj: ...
+@overload
+def constant(value: object) -> Num | Obj: ...
+def constant(value: Any) -> Num | Obj:
+    """A value that belongs to the program text or to a library.  An integer beyond 64 bits is an
+    object: it becomes a number where it meets one of a dtype that holds it."""
+    if is_huge(value):
+        return Obj(value)
     if isinstance(value, (bool, int, float, complex, np.bool_)) or (
         isinstance(value, np.generic) and value.dtype.kind in "fiubc"
     ):
         return Num(const(value), (value,))
     return Obj(value)
+
+
+def is_huge(value: Any) -> bool:
+    """Whether this is an integer that int64 does not hold."""
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
+def number(value: Value) -> Num:
+    """What is known to be a number."""
+    assert isinstance(value, Num), value
+    return value
+
+
+def array(value: Value) -> Ref:
+    """What is known to be an array."""
+    assert isinstance(value, Ref), value
+    return value
 
 
 def kind_text(value: Value) -> str:
@@ -425,6 +463,8 @@ def kind_text(value: Value) -> str:
         SliceVal: "a slice", Bound: "a method", RngVal: "a random generator",
     }  # fmt: skip
     if isinstance(value, Obj):
+        if is_huge(value.value):
+            return "an integer that does not fit in 64 bits"
         return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
     if isinstance(value, (InstanceVal, IterVal)):
         return f"a {value.cls.__name__}"
@@ -438,6 +478,8 @@ def class_of(value: Value) -> type:
     if isinstance(value, Ref):
         return np.ndarray
     if isinstance(value, Num):
+        if value.arrays:  # an array of rank 0 in NumPy
+            return np.ndarray
         type_ = value.operand.type
         if type_.weak:
             return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..autodiff.activity import edges
 from ..autodiff.cotangents import bar_type
-from ..ir.nodes import Block, Custom, Function, Operand, Var, is_float, walk
+from ..ir.nodes import Array, Block, Custom, Function, Operand, Var, is_float, walk
 from ..ir.record import field, record
 from ..syntax import core
 from .places import Places
 from .session import Part
-from .values import Cell
+from .values import Cell, PyObject, Value
 
 
 @record(eq=False)
@@ -56,20 +56,20 @@ class Variables(Part):
     # the Variables behind cells
     variables: dict[Cell, Any] = field(default_factory=dict, init=False)
 
-    def watch(self, cell: Cell, variable: Any) -> None:
+    def watch(self, cell: Cell, variable: PyObject) -> None:
         """From now on the cell is the array in a Variable."""
         self.variables[cell] = variable
 
     def open(self, tape: Tape) -> None:
         self.tapes.append(tape)
 
-    def holders(self) -> Iterable[Any]:
+    def holders(self) -> Iterable[object]:
         return self.tapes
 
     def variable_contents(self) -> dict[Cell, Var]:
         return {c: self.state.heap[c] for c in self.variables if c in self.state.heap}
 
-    def know_small_sizes(self, type_: Any) -> None:
+    def know_small_sizes(self, type_: Array) -> None:
         """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
         do without; but a loop over the places of a window, or its channels, is quick only if
         their number is known."""
@@ -119,5 +119,5 @@ class Variables(Part):
 
 
 @record(frozen=True)
-class TapeVal:
+class TapeVal(Value):
     tape: Tape

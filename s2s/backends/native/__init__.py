@@ -11,8 +11,9 @@ entry:
   the process.
 - `native_call.py`: the call stub as bytecode, called a plan (`call_bytecode.py`), which a virtual
   machine in LLVM IR runs (`call_vm.py`, `call_vm_ops.py`).
-- `object_layout.py`: the offsets of object fields that machine code reads, and the test that they
-  hold for this interpreter.  If not, `s2s doctor` reports it, and the default back end is used.
+
+Machine code reads the fields of objects at the offsets of `runtime/object_layout.py`.  If these do
+not hold for an interpreter, `s2s doctor` reports it, and the default back end is used.
 
 Only `s2s.backends.backends` may import this folder; it does so on demand.  The folder may import
 what `s2s.backends` may.
@@ -26,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...call.kernel_arguments import Kernel, to_kernel_argument, with_copied_arguments
 from ...errors import MISS
-from . import call_vm, native_call, object_layout
+from ...runtime import object_layout
+from . import call_vm, native_call
 from .entry_signature import signature_of
 from .object_code import build
 

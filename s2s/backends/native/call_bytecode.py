@@ -18,6 +18,7 @@ from typing import Any
 
 from ...call.guards import Constants
 from ...objects import change_counter
+from ...runtime.object_layout import TYPE_OFFSET
 from .call_vm import (
     CELL_CONTENTS_OFFSET,
     DICT_KEYS_OFFSET,
@@ -33,7 +34,6 @@ from .call_vm import (
     version_tag,
 )
 from .call_vm_ops import OPERATIONS, RUNS_PYTHON
-from .object_layout import TYPE_OFFSET
 
 _ALL_BITS = (1 << 64) - 1
 _OPCODE = {name: i for i, name in enumerate(OPERATIONS)}

@@ -18,10 +18,10 @@ from typing import Any
 from ...call import debug_flag
 from ...errors import MISS
 from ...runtime import jit_link
+from ...runtime.object_layout import TYPE_OFFSET, is_layout_known
 from .call_vm_ops import LLVM_IR as STEPS
 from .call_vm_ops import OPERATIONS
 from .native_loader import METH_FASTCALL, c_function, method_definition
-from .object_layout import TYPE_OFFSET, is_layout_known
 
 # Byte offsets in CPython objects:
 ITEMS = 24  # the items of a tuple, and the pointer to the items of a list

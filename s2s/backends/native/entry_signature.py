@@ -7,29 +7,16 @@ kernel and boxes its results.  Other kernels have no signature, and are called t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...call.boxed_results import DTYPES, boxed_results
 from ...codegen.size_guards import Relation, relations_of
-from ...transforms.frontend.pytree import (
-    Argument,
-    ArraySpec,
-    Either,
-    Fixed,
-    Out,
-    OutTree,
-    ScalarSpec,
-    Spec,
-    describe,
-)
-from ...transforms.ir.nodes import Array, Scalar, Type
+from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec, describe
 
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
 
-INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-DTYPES = INTEGERS | {"bool", "float32", "float64", "complex64", "complex128"}
 PYTHON_SCALAR_TYPES = {"int64": "int", "float64": "float", "complex128": "complex"}
 
 
@@ -62,39 +49,11 @@ def signature_of(compiled: Compiled, seed: Any) -> Signature | None:
     arguments = tuple(s for s in specs if isinstance(s, (ArraySpec, ScalarSpec)))
     if len(arguments) < len(specs) or any(s.dtype not in DTYPES for s in arguments):
         return None
-    returned = {i for tree in (compiled.out, *compiled.grads) for i in _leaves(tree)}
     results = tuple(
-        "buffer" if i in compiled.out_like else _result(type_, i in returned)
-        for i, type_ in enumerate(compiled.result_types)
+        "buffer" if i in compiled.out_like else kind
+        for i, kind in enumerate(boxed_results(compiled))
     )
     if "" in results:
         return None
     buffers = tuple(sorted(compiled.out_like.items()))
     return Signature(arguments, results, buffers, relations_of(compiled))
-
-
-def _result(type_: Type, returned: bool) -> str:
-    """The boxed form of a result (`Signature.results`); empty if it is not supported."""
-    dtype = getattr(type_, "dtype", "")
-    if dtype not in DTYPES:
-        return ""
-    if isinstance(type_, Array):
-        return "array"
-    if not isinstance(type_, Scalar):
-        return ""
-    if dtype in ("bool", "int64"):
-        return "int" if dtype == "int64" else "bool"
-    # A result that is not returned to the user is stored in an object: a Python float remains one.
-    return "float" if type_.weak and dtype == "float64" and not returned else dtype
-
-
-def _leaves(tree: OutTree) -> Iterator[int]:
-    if isinstance(tree, Out):
-        yield tree.index
-    elif isinstance(tree, Either):
-        yield tree.condition.index
-        yield from _leaves(tree.first)
-        yield from _leaves(tree.second)
-    elif not isinstance(tree, (Argument, Fixed)):
-        for child in tree.children:
-            yield from _leaves(child)

@@ -34,23 +34,25 @@ from ...codegen.partition.split_function import WORDS
 from ...codegen.type_lowering import Context, memory_type
 from ...codegen.value_types import Array, of_dtype, of_spec
 from ...runtime.block_pool import MIN_POOLED_LOG2
-from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
-from .entry_signature import PYTHON_SCALAR_TYPES, Signature
-from .native_loader import ENTRY_SYMBOL, LINKS_SYMBOL
-from .object_layout import (
+from ...runtime.object_layout import (
+    ALIGNED,
     ARRAY_DATA_OFFSET,
     ARRAY_DESCR_OFFSET,
     ARRAY_DIMS_OFFSET,
     ARRAY_FLAGS_OFFSET,
     ARRAY_NDIM_OFFSET,
     ARRAY_STRIDES_OFFSET,
+    C_ORDER,
     SCALAR_VALUE_OFFSET,
     TYPE_OFFSET,
+    WRITEABLE,
 )
+from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
+from .entry_signature import PYTHON_SCALAR_TYPES, Signature
+from .native_loader import ENTRY_SYMBOL, LINKS_SYMBOL
 
 INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
-C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 # Size guards per branch, for kernels with a frame.
 SIZE_CHECKS_PER_BRANCH = 16
 

@@ -21,8 +21,8 @@ from ...codegen.gemm_library import gemm_library
 from ...errors import MISS
 from ...runtime import block_pool, jit_link
 from ...runtime.jit_link import GEMM, PARALLEL_FOR, ROUTINE, Code, Unlinkable
+from ...runtime.object_layout import TYPE_OFFSET, is_layout_known
 from ...transforms.ir.lazy import memoize
-from .object_layout import TYPE_OFFSET, is_layout_known
 
 ENTRY_SYMBOL, LINKS_SYMBOL = "s2s.entry", "s2s.links"
 METH_FASTCALL = 0x80  # METH_FASTCALL: the calling convention of a C function in CPython

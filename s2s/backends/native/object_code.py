@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +44,7 @@ def _loaded(code: Code) -> Any:
 
 def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signature) -> Code | None:
     from ...codegen import llvm_passes, value_types
-    from ...codegen.kernel_module import is_lsr_profitable, optimised_module
+    from ...codegen.kernel_module import is_brief, is_lsr_profitable, optimised_module
     from ...codegen.partition.split_function import MANY, is_long
     from ...codegen.type_inference import Unsupported
     from . import entry_thunk
@@ -56,7 +55,7 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
         nonlocal links
         links = entry_thunk.write(
             context, target, source.kinds, source.types.results, signature, frame,
-            _is_brief(source),
+            is_brief(source.function, source.kinds),
         )  # fmt: skip
         if is_long(source.function) and len(source.kinds) > MANY:
             entry: Any = target.module.get_global(ENTRY_SYMBOL)
@@ -76,17 +75,3 @@ def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signat
         )
     except Unsupported:
         return None
-
-
-def _is_brief(source: Any) -> bool:
-    """True if a kernel is scalar arithmetic only, without loops, arrays and calls of helpers.  The
-    GIL is then kept during the call."""
-    from ...codegen.value_types import Array
-
-    if any(isinstance(kind, Array) for kind in source.kinds):
-        return False
-    return not any(
-        isinstance(node, (ast.For, ast.While))
-        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-        for node in ast.walk(source.function)
-    )

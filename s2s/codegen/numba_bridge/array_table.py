@@ -23,6 +23,7 @@ from ...transforms.frontend.pytree import ArraySpec, Path
 if TYPE_CHECKING:
     from ...transforms.pipeline import Compiled
 
+SPEC = ArraySpec("int64", 1, "C")  # of a table
 HEADER = 2  # words before those of the arrays
 
 

@@ -46,6 +46,22 @@ def external(name: str, result: Any, *parameters: Any) -> Any:
     return intrinsic_of(typed, [f"a{i}" for i in range(len(parameters))])
 
 
+@intrinsic
+def forbid_caching(typingctx: Any) -> Any:
+    """For compiled code: keep Numba from caching it (`cache=True`).  Numba could not load it in
+    another process, which lacks the module of a kernel and the symbols that its code refers to.
+    Numba caches no code with a global of this name."""
+
+    def code(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        name = "numba.dynamic.globals.s2s"
+        if name not in builder.module.globals:
+            mark: Any = ir.GlobalVariable(builder.module, ir.IntType(8), name)
+            mark.initializer, mark.linkage = ir.IntType(8)(0), "weak"
+        return context.get_dummy_value()
+
+    return signature(types.none), code
+
+
 def intrinsic_of(typed: Any, names: Iterable[str]) -> Any:
     """An intrinsic with parameters of these names: Numba would pass `*arguments` as one tuple."""
     listed = ", ".join(names)

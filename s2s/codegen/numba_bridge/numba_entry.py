@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ...transforms.frontend.pytree import ArraySpec, ScalarSpec, Spec
 from ...transforms.ir.record import record
 from ..size_guards import Relation
 
@@ -18,6 +21,18 @@ CHECK, BODY, ARRAY = f"{PREFIX}check", f"{PREFIX}body", f"{PREFIX}array"
 TABLE = "s2s_table"
 
 
+# The classes of weakly typed numbers.
+PYTHON_CLASSES: dict[str, type] = {"float64": float, "int64": int}
+
+
+def is_borrowable(spec: Spec) -> bool:
+    """True if a parameter has a type in `borrowed_arguments.py`."""
+    if not isinstance(spec, ScalarSpec):
+        return isinstance(spec, ArraySpec)
+    weak = spec.weak and spec.dtype not in PYTHON_CLASSES
+    return np.dtype(spec.dtype).kind in "iuf" and not weak
+
+
 @record(frozen=True)
 class Entry:
     """The interface of the Numba function around a kernel.
@@ -28,7 +43,9 @@ class Entry:
     `tabled` are passed in one table (`numba_bridge/array_table.py`), the last argument.  `seed` is
     a scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
-    the parameters whose shape a buffer has; `results` is the number of all results.
+    the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
+    those of the NumPy scalars among them, and None for others.  With `into`, the caller passes the
+    buffers after the other parameters, and they are not results.
     """
 
     parameters: int
@@ -39,6 +56,8 @@ class Entry:
     buffers: tuple[tuple[int, int], ...]
     written: tuple[int, ...]
     relations: tuple[Relation, ...]
+    classes: tuple[str | None, ...] = ()
+    into: bool = False
 
     @property
     def direct(self) -> list[int]:
@@ -46,15 +65,19 @@ class Entry:
         return [i for i in range(self.parameters) if i not in self.tabled]
 
     def with_buffers(self, others: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
-        """All results in order: `others`, and the buffers that have the shape of a parameter."""
+        """The results of the Numba function in order: `others`, and the buffers that have the shape
+        of a parameter."""
         whole = list(others)
+        if self.into:
+            return whole
         for (result, _), buffer in zip(self.buffers, buffers):
             whole.insert(result, buffer)
         return whole
 
     def arguments(self, names: list[str]) -> list[str]:
         """The arguments of the Numba function, for the names of the kernel's parameters."""
-        return [*(names[i] for i in self.direct), *([TABLE] if self.tabled else [])]
+        given = names[len(names) - len(self.buffers) :] if self.into else []
+        return [*(names[i] for i in self.direct), *given, *([TABLE] if self.tabled else [])]
 
 
 def scalar_text(value: Any) -> str:
@@ -84,6 +107,8 @@ def entry_text(lowered: str, name: str, entry: Entry) -> str:
         passed[entry.parameters] = scalar_text(entry.seed)
     buffers = names[len(names) - len(entry.buffers) :]
     for buffer, (_, position) in zip(buffers, entry.buffers):
+        if entry.into:
+            break
         lines.append(f"    {buffer} = {empty_text(names[position], *entry.arrays[position])}")
     lines.append(f"    rest = {BODY}({', '.join(passed)})")
     rest = [f"rest[{i}]" for i in range(entry.results - len(buffers))]

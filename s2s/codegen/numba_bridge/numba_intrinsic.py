@@ -19,7 +19,15 @@ from numba.np import arrayobj
 from ...errors import Overlap, SizeGuardFailed
 from ...runtime import block_pool
 from .. import overlap_check, size_relations
-from ..array_values import Buffer, allocate, of_values, pack, parts_of_type, release, unpack
+from ..array_values import (
+    Buffer,
+    allocate,
+    of_values,
+    pack,
+    parts_of_type,
+    release,
+    unpack,
+)
 from ..kernel_body import Errors, Kernel
 from ..kernel_module import KERNEL, STATUS, result_types
 from ..llvm_passes import forbid_estimates
@@ -29,10 +37,11 @@ from ..partition.shared_frame import FrameSlot
 from ..partition.split_function import frame_of
 from ..statements import NO_MEMORY
 from ..syntax_helpers import named
-from ..type_inference import Types
+from ..type_inference import ReturnsArgument, Types
 from ..type_lowering import Context, memory_type, of_numba, to_numba
-from ..value_types import NUMBERS, Array, Complex, Integer, Opaque, Tuple, of_spec
+from ..value_types import NUMBERS, Array, Complex, Integer, Number, Opaque, Tuple, of_spec
 from . import array_table
+from .borrowed_arguments import Results, is_borrowed, plain
 from .external_call import intrinsic_of
 from .numba_entry import Entry
 from .numba_target import kernel_target
@@ -56,14 +65,24 @@ def body(
         function = named(ast.parse(text), name)
         known = Types(function, space, kinds, prepare)
         results = to_numba(Tuple(tuple(entry.with_buffers(known.results, buffers))))
+        if any(map(is_borrowed, arguments)):
+            if may_return_argument(function, known, len(kinds) if entry.into else len(given)):
+                raise ReturnsArgument
+            results = Results(tuple(results), entry.classes or (None,) * len(results))
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own, errors = Context(lambda: context), NumbaErrors(context)
             values = values_of(entry, own, builder, given, args)
-            made = _new_buffers(entry, builder, buffers, values, errors)
+            made, own_buffers = [], []
+            if entry.into:
+                start = len(entry.direct)
+                made = [unpack(own, builder, k, v) for k, v in zip(buffers, args[start:])]
+                _check_sizes(context, entry, builder, made, values)
+            else:
+                made = own_buffers = _new_buffers(entry, builder, buffers, values, errors)
             values += [_constant(kind, entry.seed) for kind in seed]
             found = _call_kernel(
-                own, builder, function, known, kinds, errors, [*values, *made], made
+                own, builder, function, known, kinds, errors, [*values, *made], own_buffers
             )
             forbid_estimates(builder.module)
             if block_pool.ALLOCATE in builder.module.globals:
@@ -81,8 +100,41 @@ def body(
     return _intrinsic(typed, entry)
 
 
+def may_return_argument(function: ast.FunctionDef, known: Types, count: int) -> bool:
+    """False if no returned array shares memory with one of the first `count` arguments."""
+    shared = {parameter.arg for parameter in function.args.args[:count]}
+    shared = {name for name in shared if isinstance(known.names[name], Array)}
+
+    def mentions(e: ast.AST) -> bool:
+        if isinstance(e, ast.Attribute) and e.attr == "shape":
+            return False
+        if isinstance(e, ast.Name):
+            return e.id in shared
+        return any(map(mentions, ast.iter_child_nodes(e)))
+
+    def arrays(target: ast.AST) -> set[str]:
+        names = (e.id for e in ast.walk(target) if isinstance(e, ast.Name))
+        return {name for name in names if isinstance(known.names.get(name), Array)}
+
+    assignments = [s for s in ast.walk(function) if isinstance(s, ast.Assign)]
+    before = -1
+    while before != len(shared):
+        before = len(shared)
+        for s in assignments:
+            if not isinstance(s.targets[0], ast.Subscript) and mentions(s.value):
+                shared |= arrays(s.targets[0])
+    returned = (s.value for s in ast.walk(function) if isinstance(s, ast.Return) and s.value)
+    return any(
+        mentions(e)
+        for value in returned
+        for e in getattr(value, "elts", [value])
+        if not isinstance(known.of.get(e), Number)
+    )
+
+
 def _intrinsic(typed: Any, entry: Entry) -> Any:
-    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(entry.parameters)]))
+    count = entry.parameters + len(entry.buffers) * entry.into
+    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(count)]))
     kernel_target.typing_context.insert_intrinsic(made)
     return made
 
@@ -104,7 +156,7 @@ def from_table(entry: Entry, position: int) -> Any:
 
 def kinds_of(entry: Entry, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The types of all parameters, for the Numba types of the arguments."""
-    found = {i: of_numba(types.unliteral(t)) for i, t in zip(entry.direct, arguments)}
+    found = {i: of_numba(plain(types.unliteral(t))) for i, t in zip(entry.direct, arguments)}
     found |= {i: of_spec(spec) for i, spec in entry.tabled.items()}
     return tuple(found[i] for i in range(entry.parameters))
 
@@ -143,6 +195,16 @@ def _new_buffers(
     for kind, (_, position) in zip(kinds, entry.buffers):
         made.append(allocate(builder, kind, values[position].sizes, fail))
     return made
+
+
+def _check_sizes(
+    context: Any, entry: Entry, builder: Any, buffers: list[Buffer], values: list[Any]
+) -> None:
+    """Check that the caller's buffers have the shapes of the parameters."""
+    for buffer, (_, position) in zip(buffers, entry.buffers, strict=True):
+        for size, wanted in zip(buffer.sizes, values[position].sizes, strict=True):
+            with builder.if_then(builder.icmp_signed("!=", size, wanted), likely=False):
+                context.call_conv.return_user_exc(builder, SizeGuardFailed, ())
 
 
 def _release(builder: Any, arrays: list[Buffer]) -> None:

@@ -18,6 +18,8 @@ Uses of `numba.core` beyond the interface of `numba.extending` (`types`, `cgutil
 - `target_extension.CPU`, `target_extension.dispatcher_registry`,
   `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
   kernels call no Numba function, and their target loads none.
+- `typeconv.castgraph.Conversion` (`codegen/numba_bridge/borrowed_arguments.py`): conversions to
+  the types of borrowed arguments.
 - `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`,
   `registry.cpu_target` (`codegen/numba_bridge/numba_cache.py`): machine code is cached in
   `S2S_CACHE_DIR`, with digests and owners checked, and loaded without preparing Numba to compile.

@@ -1,6 +1,10 @@
+import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -93,11 +97,7 @@ def heat_by_slices_vjp_k8(err, n_6, u_bar, t_8_bar):
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for i in range(thread, n_6, cuda.blockDim.x * cuda.gridDim.x):
-        u_bar[i] += (
-            t_8_bar[i] * 0.1
-            + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0)
-            + t_8_bar[i + 2] * 0.1
-        )
+        u_bar[i] += t_8_bar[i] * 0.1 + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0) + t_8_bar[i + 2] * 0.1
 
 
 @cuda.jit
@@ -107,11 +107,7 @@ def heat_by_slices_vjp_k9(err, count, n_6, u_bar, t_8_bar):
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for cell in range(thread, count, cuda.blockDim.x * cuda.gridDim.x):
         i = n_6 + cell
-        u_bar[i] = 0.0 + (
-            t_8_bar[i] * 0.1
-            + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0)
-            + t_8_bar[i + 2] * 0.1
-        )
+        u_bar[i] = 0.0 + (t_8_bar[i] * 0.1 + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0) + t_8_bar[i + 2] * 0.1)
 
 
 @cuda.jit
@@ -121,11 +117,7 @@ def heat_by_slices_vjp_k10(err, count_1, n_8, u_bar, t_8_bar):
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for cell in range(thread, count_1, cuda.blockDim.x * cuda.gridDim.x):
         i = n_8 + cell
-        u_bar[i] += (
-            t_8_bar[i] * 0.1
-            + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0)
-            + t_8_bar[i + 2] * 0.1
-        )
+        u_bar[i] += t_8_bar[i] * 0.1 + (t_8_bar[i + 1] + -(t_8_bar[i + 1] * 0.1) * 2.0) + t_8_bar[i + 2] * 0.1
 
 
 FAILURES = []
@@ -136,7 +128,7 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
     err, err_values = dev.begin(FAILURES)
     n = np.int64(n)
     out_bar = np.float64(out_bar)
-    out = dev.scalar(0, np.float64)
+    out = dev.empty((1,), np.float64)
     # L2: u = u.copy()
     u_1 = dev.empty((u.shape[0],), np.float64)
     dev.launch(heat_by_slices_vjp_k1, dev.blocks(u.shape[0], BLOCK), BLOCK, err, u.shape[0], u_1, u)
@@ -151,9 +143,7 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
     # L5: return np.sum(u**2)
     blocks = dev.blocks(u.shape[0], BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        heat_by_slices_vjp_k4, blocks, BLOCK, err, u.shape[0], u_1, u_bar, out_bar, acc_parts
-    )
+    dev.launch(heat_by_slices_vjp_k4, blocks, BLOCK, err, u.shape[0], u_1, u_bar, out_bar, acc_parts)
     dev.launch(heat_by_slices_vjp_k5, 1, 1, err, blocks, acc_parts, out)
     # L3: for _ in range(n)
     for __3 in range((n if n >= 0 else 0) - 1, -1, -1):
@@ -170,18 +160,7 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
         dev.launch(heat_by_slices_vjp_k7, 1, 1, err, t_8_bar, n_4)
         dev.launch(heat_by_slices_vjp_k8, dev.blocks(n_6, BLOCK), BLOCK, err, n_6, u_bar, t_8_bar)
         count = n_8 - n_6
-        dev.launch(
-            heat_by_slices_vjp_k9, dev.blocks(count, BLOCK), BLOCK, err, count, n_6, u_bar, t_8_bar
-        )
+        dev.launch(heat_by_slices_vjp_k9, dev.blocks(count, BLOCK), BLOCK, err, count, n_6, u_bar, t_8_bar)
         count_1 = n_5 - n_8
-        dev.launch(
-            heat_by_slices_vjp_k10,
-            dev.blocks(count_1, BLOCK),
-            BLOCK,
-            err,
-            count_1,
-            n_8,
-            u_bar,
-            t_8_bar,
-        )
+        dev.launch(heat_by_slices_vjp_k10, dev.blocks(count_1, BLOCK), BLOCK, err, count_1, n_8, u_bar, t_8_bar)
     return (out,)

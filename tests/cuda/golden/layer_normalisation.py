@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
 
 from s2s import kernels as rt
 
@@ -9,7 +10,7 @@ BLOCK = 128
 
 
 @cuda.jit
-def layer_normalisation_vjp_k1(err, a_n1, a, mu_n1, mu, var_n1, var, h_2_n1, h_2):
+def layer_normalisation_vjp_k1(err, a_n1, a, mu_n1, mu):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -18,10 +19,27 @@ def layer_normalisation_vjp_k1(err, a_n1, a, mu_n1, mu, var_n1, var, h_2_n1, h_2
         for j in range(3):
             acc = acc + a[i * a_n1 + j]
         mu[i * mu_n1] = acc / 3.0
-        # L3: var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
+
+
+@cuda.jit
+def layer_normalisation_vjp_k2(err, var_n1, var, a_n1, a, mu_n1, mu):
+    if err[0] != 0:
+        return
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for cell in range(thread, 12, cuda.blockDim.x * cuda.gridDim.x):
+        i = cell // 3
+        j = cell % 3
+        var[i * var_n1 + j] = a[i * a_n1 + j] - mu[i * mu_n1]
+
+
+@cuda.jit
+def layer_normalisation_vjp_k3(err, var_n1, var, h_2_n1, h_2):
+    if err[0] != 0:
+        return
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for i in range(thread, 4, cuda.blockDim.x * cuda.gridDim.x):
         acc_1 = np.float64(0.0)
         for j in range(3):
-            var[i * var_n1 + j] = a[i * a_n1 + j] - mu[i * mu_n1]
             t_6 = var[i * var_n1 + j]
             acc_1 = acc_1 + t_6 * t_6
         var_2 = acc_1 / 3.0
@@ -30,7 +48,7 @@ def layer_normalisation_vjp_k1(err, a_n1, a, mu_n1, mu, var_n1, var, h_2_n1, h_2
 
 
 @cuda.jit
-def layer_normalisation_vjp_k2(err, n, t, t_8):
+def layer_normalisation_vjp_k4(err, n, t, t_8):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -39,23 +57,7 @@ def layer_normalisation_vjp_k2(err, n, t, t_8):
 
 
 @cuda.jit
-def layer_normalisation_vjp_k3(
-    err,
-    a_n1,
-    a,
-    mu_n1,
-    mu,
-    h_2_n1,
-    h_2,
-    t_as_n1,
-    t_as,
-    out_bar,
-    h_bar_1_n1,
-    h_bar_1,
-    var_n1,
-    var,
-    acc_2_parts,
-):
+def layer_normalisation_vjp_k5(err, a_n1, a, mu_n1, mu, h_2_n1, h_2, t_as_n1, t_as, out_bar, h_bar_1_n1, h_bar_1, var_n1, var, t_10_n1, t_10, acc_2_parts):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -83,9 +85,7 @@ def layer_normalisation_vjp_k3(
             acc_5 = acc_5 + -var_bar
         var_7 = acc_5
         # L2: mu = a.mean(axis=-1, keepdims=True)
-        t_10 = (mu_bar + var_7) / 3.0
-        for j in range(3):
-            h_bar_1[i * h_bar_1_n1 + j] += t_10
+        t_10[i * t_10_n1] = (mu_bar + var_7) / 3.0
     shared = cuda.shared.array(BLOCK, np.float64)
     shared[cuda.threadIdx.x] = acc_2_part
     cuda.syncthreads()
@@ -100,10 +100,21 @@ def layer_normalisation_vjp_k3(
 
 
 @cuda.jit
-def layer_normalisation_vjp_k4(err, blocks, acc_2_parts, out_slot):
+def layer_normalisation_vjp_k6(err, h_bar_1_n1, h_bar_1, t_10_n1, t_10):
     if err[0] != 0:
         return
-    # L2: mu = a.mean(axis=-1, keepdims=True)
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for cell in range(thread, 12, cuda.blockDim.x * cuda.gridDim.x):
+        i = cell // 3
+        j = cell % 3
+        h_bar_1[i * h_bar_1_n1 + j] += t_10[i * t_10_n1]
+
+
+@cuda.jit
+def layer_normalisation_vjp_k7(err, blocks, acc_2_parts, out_slot):
+    if err[0] != 0:
+        return
+    # L3: var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
     acc_2 = np.float64(0.0)
     for k in range(blocks):
         part = acc_2_parts[k]
@@ -119,25 +130,15 @@ FAILURES = []
 def layer_normalisation_vjp(dev, a, out_bar, h_bar_1):
     err, err_values = dev.begin(FAILURES)
     out_bar = np.float64(out_bar)
-    out = dev.scalar(0, np.float64)
+    out = dev.empty((1,), np.float64)
     # L2: mu = a.mean(axis=-1, keepdims=True)
     mu = dev.empty((4, 1), np.float64)
+    dev.launch(layer_normalisation_vjp_k1, dev.blocks(4, BLOCK), BLOCK, err, a.shape[1], a, mu.shape[1], mu)
+    # L3: var = ((a - mu) ** 2).mean(axis=-1, keepdims=True)
     var = dev.empty((4, 3), np.float64)
+    dev.launch(layer_normalisation_vjp_k2, dev.blocks(12, BLOCK), BLOCK, err, var.shape[1], var, a.shape[1], a, mu.shape[1], mu)
     h_2 = dev.empty((4, 1), np.float64)
-    dev.launch(
-        layer_normalisation_vjp_k1,
-        dev.blocks(4, BLOCK),
-        BLOCK,
-        err,
-        a.shape[1],
-        a,
-        mu.shape[1],
-        mu,
-        var.shape[1],
-        var,
-        h_2.shape[1],
-        h_2,
-    )
+    dev.launch(layer_normalisation_vjp_k3, dev.blocks(4, BLOCK), BLOCK, err, var.shape[1], var, h_2.shape[1], h_2)
     n = rt.arange_count(np.float64(0.0), np.float64(12.0), np.float64(1.0))
     if n < 0:
         raise ValueError("arange: cannot compute length (reductions.py:5: np.arange(12.0))")
@@ -146,32 +147,15 @@ def layer_normalisation_vjp(dev, a, out_bar, h_bar_1):
     t_7 = np.float64(0.0) + np.float64(1.0)
     t_8 = t_7 - 0.0
     t = dev.empty((n,), np.float64)
-    dev.launch(layer_normalisation_vjp_k2, dev.blocks(n, BLOCK), BLOCK, err, n, t, t_8)
+    dev.launch(layer_normalisation_vjp_k4, dev.blocks(n, BLOCK), BLOCK, err, n, t, t_8)
     t_3 = n
     if not n == 12:
         raise rt.Failure(0, t_3)
     t_as = dev.view(t, (4, 3))
+    t_10 = dev.empty((4, 1), np.float64)
     blocks = dev.blocks(4, BLOCK)
     acc_2_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        layer_normalisation_vjp_k3,
-        blocks,
-        BLOCK,
-        err,
-        a.shape[1],
-        a,
-        mu.shape[1],
-        mu,
-        h_2.shape[1],
-        h_2,
-        t_as.shape[1],
-        t_as,
-        out_bar,
-        h_bar_1.shape[1],
-        h_bar_1,
-        var.shape[1],
-        var,
-        acc_2_parts,
-    )
-    dev.launch(layer_normalisation_vjp_k4, 1, 1, err, blocks, acc_2_parts, out)
+    dev.launch(layer_normalisation_vjp_k5, blocks, BLOCK, err, a.shape[1], a, mu.shape[1], mu, h_2.shape[1], h_2, t_as.shape[1], t_as, out_bar, h_bar_1.shape[1], h_bar_1, var.shape[1], var, t_10.shape[1], t_10, acc_2_parts)
+    dev.launch(layer_normalisation_vjp_k6, dev.blocks(12, BLOCK), BLOCK, err, h_bar_1.shape[1], h_bar_1, t_10.shape[1], t_10)
+    dev.launch(layer_normalisation_vjp_k7, 1, 1, err, blocks, acc_2_parts, out)
     return (out,)

@@ -1,6 +1,10 @@
+import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -24,29 +28,7 @@ def matrix_matrix_vjp_k2(err, acc_1_slot):
 
 
 @cuda.jit
-def matrix_matrix_vjp_k3(
-    err,
-    cells,
-    b_n1,
-    t_n1,
-    t,
-    t_3_n1,
-    t_3,
-    t_6_n1,
-    t_6,
-    t_6_bar_n1,
-    t_6_bar,
-    out_bar,
-    t_10_n1,
-    t_10,
-    t_12_n1,
-    t_12,
-    t_bar_n1,
-    t_bar,
-    acc_parts,
-    acc_1_parts,
-    acc_2_parts,
-):
+def matrix_matrix_vjp_k3(err, cells, b_n1, t_n1, t, t_3_n1, t_3, t_6_n1, t_6, t_6_bar_n1, t_6_bar, out_bar, t_10_n1, t_10, t_12_n1, t_12, t_bar_n1, t_bar, acc_parts, acc_1_parts, acc_2_parts):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -83,9 +65,7 @@ def matrix_matrix_vjp_k3(
     width = BLOCK // 2
     while width > 0:
         if cuda.threadIdx.x < width:
-            shared1[cuda.threadIdx.x] = (
-                shared1[cuda.threadIdx.x] + shared1[cuda.threadIdx.x + width]
-            )
+            shared1[cuda.threadIdx.x] = shared1[cuda.threadIdx.x] + shared1[cuda.threadIdx.x + width]
         cuda.syncthreads()
         width = width // 2
     if cuda.threadIdx.x == 0:
@@ -96,9 +76,7 @@ def matrix_matrix_vjp_k3(
     width = BLOCK // 2
     while width > 0:
         if cuda.threadIdx.x < width:
-            shared2[cuda.threadIdx.x] = (
-                shared2[cuda.threadIdx.x] + shared2[cuda.threadIdx.x + width]
-            )
+            shared2[cuda.threadIdx.x] = shared2[cuda.threadIdx.x] + shared2[cuda.threadIdx.x + width]
         cuda.syncthreads()
         width = width // 2
     if cuda.threadIdx.x == 0:
@@ -106,9 +84,7 @@ def matrix_matrix_vjp_k3(
 
 
 @cuda.jit
-def matrix_matrix_vjp_k4(
-    err, acc_slot, acc_1_slot, blocks, acc_parts, acc_1_parts, acc_2_parts, out_slot
-):
+def matrix_matrix_vjp_k4(err, acc_slot, acc_1_slot, blocks, acc_parts, acc_1_parts, acc_2_parts, out_slot):
     if err[0] != 0:
         return
     acc = acc_slot[0]
@@ -131,26 +107,7 @@ def matrix_matrix_vjp_k4(
 
 
 @cuda.jit
-def gemm_float64(
-    err,
-    swap_a,
-    swap_b,
-    m,
-    n,
-    k,
-    alpha,
-    a,
-    a_at,
-    b,
-    b_at,
-    beta,
-    c,
-    c_at,
-    batch,
-    a_step,
-    b_step,
-    c_step,
-):
+def gemm_float64(err, swap_a, swap_b, m, n, k, alpha, a, a_at, b, b_at, beta, c, c_at, batch, a_step, b_step, c_step):
     if err[0] != 0:
         return
     tile_a = cuda.shared.array(272, np.float64)
@@ -201,63 +158,18 @@ FAILURES = []
 def matrix_matrix_vjp(dev, a, b, out_bar, a_bar, b_bar):
     err, err_values = dev.begin(FAILURES)
     out_bar = np.float64(out_bar)
-    acc = dev.scalar(0, np.float64)
-    acc_1 = dev.scalar(0, np.float64)
-    out = dev.scalar(0, np.float64)
+    acc = dev.empty((1,), np.float64)
+    acc_1 = dev.empty((1,), np.float64)
+    out = dev.empty((1,), np.float64)
     # L2: return np.sum((a @ b) ** 2) + np.sum(np.dot(a, b)) + np.sum(np.matmul(a, b) ...
     t = dev.empty((a.shape[0], b.shape[1]), np.float64)
-    dev.gemm(
-        gemm_float64,
-        False,
-        False,
-        t.shape[0],
-        t.shape[1],
-        a.shape[1],
-        np.float64(1.0),
-        a,
-        0,
-        b,
-        0,
-        np.float64(0.0),
-        t,
-        0,
-    )
+    dev.gemm(gemm_float64, False, False, t.shape[0], t.shape[1], a.shape[1], np.float64(1.0), a, 0, b, 0, np.float64(0.0), t, 0)
     t_3 = dev.empty((a.shape[0], b.shape[1]), np.float64)
     dev.launch(matrix_matrix_vjp_k1, 1, 1, err, acc)
-    dev.gemm(
-        gemm_float64,
-        False,
-        False,
-        t_3.shape[0],
-        t_3.shape[1],
-        a.shape[1],
-        np.float64(1.0),
-        a,
-        0,
-        b,
-        0,
-        np.float64(0.0),
-        t_3,
-        0,
-    )
+    dev.gemm(gemm_float64, False, False, t_3.shape[0], t_3.shape[1], a.shape[1], np.float64(1.0), a, 0, b, 0, np.float64(0.0), t_3, 0)
     t_6 = dev.empty((a.shape[0], b.shape[1]), np.float64)
     dev.launch(matrix_matrix_vjp_k2, 1, 1, err, acc_1)
-    dev.gemm(
-        gemm_float64,
-        False,
-        False,
-        t_6.shape[0],
-        t_6.shape[1],
-        a.shape[1],
-        np.float64(1.0),
-        a,
-        0,
-        b,
-        0,
-        np.float64(0.0),
-        t_6,
-        0,
-    )
+    dev.gemm(gemm_float64, False, False, t_6.shape[0], t_6.shape[1], a.shape[1], np.float64(1.0), a, 0, b, 0, np.float64(0.0), t_6, 0)
     t_6_bar = dev.empty((a.shape[0], b.shape[1]), np.float64)
     t_10 = dev.empty((a.shape[0], b.shape[1]), np.float64)
     t_12 = dev.empty((a.shape[0], b.shape[1]), np.float64)
@@ -267,139 +179,12 @@ def matrix_matrix_vjp(dev, a, b, out_bar, a_bar, b_bar):
     acc_parts = dev.empty((blocks,), np.float64)
     acc_1_parts = dev.empty((blocks,), np.float64)
     acc_2_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        matrix_matrix_vjp_k3,
-        blocks,
-        BLOCK,
-        err,
-        cells,
-        b.shape[1],
-        t.shape[1],
-        t,
-        t_3.shape[1],
-        t_3,
-        t_6.shape[1],
-        t_6,
-        t_6_bar.shape[1],
-        t_6_bar,
-        out_bar,
-        t_10.shape[1],
-        t_10,
-        t_12.shape[1],
-        t_12,
-        t_bar.shape[1],
-        t_bar,
-        acc_parts,
-        acc_1_parts,
-        acc_2_parts,
-    )
-    dev.launch(
-        matrix_matrix_vjp_k4,
-        1,
-        1,
-        err,
-        acc,
-        acc_1,
-        blocks,
-        acc_parts,
-        acc_1_parts,
-        acc_2_parts,
-        out,
-    )
-    dev.gemm(
-        gemm_float64,
-        False,
-        True,
-        a_bar.shape[0],
-        a_bar.shape[1],
-        t_6_bar.shape[1],
-        np.float64(1.0),
-        t_6_bar,
-        0,
-        b,
-        0,
-        np.float64(0.0),
-        a_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        True,
-        False,
-        b_bar.shape[0],
-        b_bar.shape[1],
-        a.shape[0],
-        np.float64(1.0),
-        a,
-        0,
-        t_6_bar,
-        0,
-        np.float64(0.0),
-        b_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        False,
-        True,
-        a_bar.shape[0],
-        a_bar.shape[1],
-        t_10.shape[1],
-        np.float64(1.0),
-        t_10,
-        0,
-        b,
-        0,
-        np.float64(1.0),
-        a_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        True,
-        False,
-        b_bar.shape[0],
-        b_bar.shape[1],
-        a.shape[0],
-        np.float64(1.0),
-        a,
-        0,
-        t_12,
-        0,
-        np.float64(1.0),
-        b_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        False,
-        True,
-        a_bar.shape[0],
-        a_bar.shape[1],
-        t_bar.shape[1],
-        np.float64(1.0),
-        t_bar,
-        0,
-        b,
-        0,
-        np.float64(1.0),
-        a_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        True,
-        False,
-        b_bar.shape[0],
-        b_bar.shape[1],
-        a.shape[0],
-        np.float64(1.0),
-        a,
-        0,
-        t_bar,
-        0,
-        np.float64(1.0),
-        b_bar,
-        0,
-    )
+    dev.launch(matrix_matrix_vjp_k3, blocks, BLOCK, err, cells, b.shape[1], t.shape[1], t, t_3.shape[1], t_3, t_6.shape[1], t_6, t_6_bar.shape[1], t_6_bar, out_bar, t_10.shape[1], t_10, t_12.shape[1], t_12, t_bar.shape[1], t_bar, acc_parts, acc_1_parts, acc_2_parts)
+    dev.launch(matrix_matrix_vjp_k4, 1, 1, err, acc, acc_1, blocks, acc_parts, acc_1_parts, acc_2_parts, out)
+    dev.gemm(gemm_float64, False, True, a_bar.shape[0], a_bar.shape[1], t_6_bar.shape[1], np.float64(1.0), t_6_bar, 0, b, 0, np.float64(0.0), a_bar, 0)
+    dev.gemm(gemm_float64, True, False, b_bar.shape[0], b_bar.shape[1], a.shape[0], np.float64(1.0), a, 0, t_6_bar, 0, np.float64(0.0), b_bar, 0)
+    dev.gemm(gemm_float64, False, True, a_bar.shape[0], a_bar.shape[1], t_10.shape[1], np.float64(1.0), t_10, 0, b, 0, np.float64(1.0), a_bar, 0)
+    dev.gemm(gemm_float64, True, False, b_bar.shape[0], b_bar.shape[1], a.shape[0], np.float64(1.0), a, 0, t_12, 0, np.float64(1.0), b_bar, 0)
+    dev.gemm(gemm_float64, False, True, a_bar.shape[0], a_bar.shape[1], t_bar.shape[1], np.float64(1.0), t_bar, 0, b, 0, np.float64(1.0), a_bar, 0)
+    dev.gemm(gemm_float64, True, False, b_bar.shape[0], b_bar.shape[1], a.shape[0], np.float64(1.0), a, 0, t_bar, 0, np.float64(1.0), b_bar, 0)
     return (out,)

@@ -1,6 +1,10 @@
+import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -61,9 +65,7 @@ def scatter_repeated_last_wins_vjp_k3(err, x_n0, y, y_bar, out_bar, acc_parts):
 
 
 @cuda.jit
-def scatter_repeated_last_wins_vjp_k4(
-    err, acc_slot, blocks, acc_parts, t_1, x_n0, y_bar, t_bar, y_4, v_bar, out_slot
-):
+def scatter_repeated_last_wins_vjp_k4(err, acc_slot, blocks, acc_parts, t_1, x_n0, y_bar, y_4, v_bar, out_slot):
     if err[0] != 0:
         return
     acc = acc_slot[0]
@@ -78,12 +80,12 @@ def scatter_repeated_last_wins_vjp_k4(
         at_14 = t_1[i]
         at_15 = at_14 + x_n0 if at_14 < 0 else at_14
         t_3 = y_bar[at_15]
-        t_bar[i] = t_3 if y_4[at_13] == i else np.float64(0.0)
+        t_bar = t_3 if y_4[at_13] == i else np.float64(0.0)
+        v_bar[i] = t_bar * 3.0
     for i in range(3):
         at_18 = t_1[i]
         at_19 = at_18 + x_n0 if at_18 < 0 else at_18
         y_bar[at_19] = np.float64(0.0)
-        v_bar[i] = t_bar[i] * 3.0
     acc_slot[0] = acc
     out_slot[0] = out
 
@@ -98,12 +100,7 @@ def scatter_repeated_last_wins_vjp_k5(err, x_n0, x_bar, y_bar, x):
 
 
 FAILURES = [
-    (
-        "IndexError",
-        "index out of bounds for axis 0 (indexing.py:3: y[np.array([1, 1, 2])] = v * 3.0)",
-        None,
-        (),
-    ),
+    ('IndexError', 'index out of bounds for axis 0 (indexing.py:3: y[np.array([1, 1, 2])] = v * 3.0)', None, ()),
 ]
 
 
@@ -111,19 +108,11 @@ FAILURES = [
 def scatter_repeated_last_wins_vjp(dev, x, v, out_bar, x_bar, v_bar):
     err, err_values = dev.begin(FAILURES)
     out_bar = np.float64(out_bar)
-    acc = dev.scalar(0, np.float64)
-    out = dev.scalar(0, np.float64)
+    acc = dev.empty((1,), np.float64)
+    out = dev.empty((1,), np.float64)
     # L2: y = x * x
     y = dev.empty((x.shape[0],), np.float64)
-    dev.launch(
-        scatter_repeated_last_wins_vjp_k1,
-        dev.blocks(x.shape[0], BLOCK),
-        BLOCK,
-        err,
-        x.shape[0],
-        y,
-        x,
-    )
+    dev.launch(scatter_repeated_last_wins_vjp_k1, dev.blocks(x.shape[0], BLOCK), BLOCK, err, x.shape[0], y, x)
     # L3: y[np.array([1, 1, 2])] = v * 3.0
     t_1 = dev.empty((3,), np.int64)
     y_4 = dev.empty((x.shape[0],), np.int64)
@@ -132,43 +121,8 @@ def scatter_repeated_last_wins_vjp(dev, x, v, out_bar, x_bar, v_bar):
     dev.launch(scatter_repeated_last_wins_vjp_k2, 1, 1, err, t_1, x.shape[0], y, v, y_4, acc)
     blocks = dev.blocks(x.shape[0], BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        scatter_repeated_last_wins_vjp_k3,
-        blocks,
-        BLOCK,
-        err,
-        x.shape[0],
-        y,
-        y_bar,
-        out_bar,
-        acc_parts,
-    )
-    t_bar = dev.empty((3,), np.float64)
-    dev.launch(
-        scatter_repeated_last_wins_vjp_k4,
-        1,
-        1,
-        err,
-        acc,
-        blocks,
-        acc_parts,
-        t_1,
-        x.shape[0],
-        y_bar,
-        t_bar,
-        y_4,
-        v_bar,
-        out,
-    )
+    dev.launch(scatter_repeated_last_wins_vjp_k3, blocks, BLOCK, err, x.shape[0], y, y_bar, out_bar, acc_parts)
+    dev.launch(scatter_repeated_last_wins_vjp_k4, 1, 1, err, acc, blocks, acc_parts, t_1, x.shape[0], y_bar, y_4, v_bar, out)
     # L2: y = x * x
-    dev.launch(
-        scatter_repeated_last_wins_vjp_k5,
-        dev.blocks(x.shape[0], BLOCK),
-        BLOCK,
-        err,
-        x.shape[0],
-        x_bar,
-        y_bar,
-        x,
-    )
+    dev.launch(scatter_repeated_last_wins_vjp_k5, dev.blocks(x.shape[0], BLOCK), BLOCK, err, x.shape[0], x_bar, y_bar, x)
     return (out,)

@@ -2,6 +2,9 @@ import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -16,20 +19,14 @@ def softmax_cross_entropy_vjp_k1(err, z_n0, z_1, z, t):
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k2(err, z_1, acc_slot):
+def softmax_cross_entropy_vjp_k2(err, z_1, acc_slot, z_n0, acc_parts):
     if err[0] != 0:
         return
     # L3: e = np.exp(z - np.max(z))
     acc = z_1[0]
-    acc_slot[0] = acc
-
-
-@cuda.jit
-def softmax_cross_entropy_vjp_k3(err, acc_slot, z_n0, z_1, acc_parts):
-    if err[0] != 0:
-        return
-    acc = acc_slot[0]
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if thread == 0:
+        acc_slot[0] = acc
     acc_part = acc
     for i in range(thread, z_n0, cuda.blockDim.x * cuda.gridDim.x):
         t_3 = z_1[i]
@@ -50,27 +47,19 @@ def softmax_cross_entropy_vjp_k3(err, acc_slot, z_n0, z_1, acc_parts):
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k4(err, acc_slot, blocks, acc_parts, acc_1_slot, e_slot):
+def softmax_cross_entropy_vjp_k3(err, acc_parts, blocks, acc_slot, e_slot, z_n0, e_2, z_1, acc_1_parts):
     if err[0] != 0:
         return
-    acc = acc_slot[0]
     # L3: e = np.exp(z - np.max(z))
-    for k in range(blocks):
+    acc = acc_parts[0]
+    for k in range(1, blocks):
         part = acc_parts[k]
         acc = part if part > acc or part != part else acc
     e = acc
-    acc_1 = np.float64(0.0)
-    acc_slot[0] = acc
-    acc_1_slot[0] = acc_1
-    e_slot[0] = e
-
-
-@cuda.jit
-def softmax_cross_entropy_vjp_k5(err, z_n0, e_2, z_1, e_slot, acc_1_parts):
-    if err[0] != 0:
-        return
-    e = e_slot[0]
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if thread == 0:
+        acc_slot[0] = acc
+        e_slot[0] = e
     acc_1_part = np.float64(0.0)
     for i in range(thread, z_n0, cuda.blockDim.x * cuda.gridDim.x):
         e_2[i] = math.exp(z_1[i] - e)
@@ -90,32 +79,25 @@ def softmax_cross_entropy_vjp_k5(err, z_n0, e_2, z_1, e_slot, acc_1_parts):
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k6(err, acc_1_slot, blocks_1, acc_1_parts, p_slot):
+def softmax_cross_entropy_vjp_k4(err, blocks_1, acc_1_parts, p_slot, z_n0, p_1, e_2, p_bar):
     if err[0] != 0:
         return
-    acc_1 = acc_1_slot[0]
     # L3: e = np.exp(z - np.max(z))
+    acc_1 = np.float64(0.0)
     for k_1 in range(blocks_1):
         part_1 = acc_1_parts[k_1]
         acc_1 = acc_1 + part_1
     p = acc_1
-    acc_1_slot[0] = acc_1
-    p_slot[0] = p
-
-
-@cuda.jit
-def softmax_cross_entropy_vjp_k7(err, z_n0, p_1, e_2, p_slot, p_bar):
-    if err[0] != 0:
-        return
-    p = p_slot[0]
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if thread == 0:
+        p_slot[0] = p
     for i in range(thread, z_n0, cuda.blockDim.x * cuda.gridDim.x):
         p_1[i] = e_2[i] / p
         p_bar[i] = np.float64(0.0)
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k8(err, p_1, out_bar, p_bar, acc_2_slot, out_slot):
+def softmax_cross_entropy_vjp_k5(err, p_1, out_bar, p_bar, acc_2_slot, out_slot):
     if err[0] != 0:
         return
     # L5: return -np.log(p[1])
@@ -129,7 +111,7 @@ def softmax_cross_entropy_vjp_k8(err, p_1, out_bar, p_bar, acc_2_slot, out_slot)
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k9(err, z_n0, p_bar, p_1, p_slot, acc_2_parts):
+def softmax_cross_entropy_vjp_k6(err, z_n0, p_bar, p_1, p_slot, acc_2_parts):
     if err[0] != 0:
         return
     p = p_slot[0]
@@ -151,7 +133,7 @@ def softmax_cross_entropy_vjp_k9(err, z_n0, p_bar, p_1, p_slot, acc_2_parts):
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k10(err, acc_2_slot, blocks_2, acc_2_parts, acc_3_slot, acc_4_slot):
+def softmax_cross_entropy_vjp_k7(err, acc_2_slot, blocks_2, acc_2_parts, acc_3_slot, acc_4_slot):
     if err[0] != 0:
         return
     acc_2 = acc_2_slot[0]
@@ -168,9 +150,7 @@ def softmax_cross_entropy_vjp_k10(err, acc_2_slot, blocks_2, acc_2_parts, acc_3_
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k11(
-    err, z_n0, e_1_bar, p_bar, p_slot, acc_2_slot, e_2, e_4, z_1, e_slot, acc_3_parts, acc_4_parts
-):
+def softmax_cross_entropy_vjp_k8(err, z_n0, e_1_bar, p_bar, p_slot, acc_2_slot, e_2, e_4, z_1, e_slot, acc_3_parts, acc_4_parts):
     if err[0] != 0:
         return
     p = p_slot[0]
@@ -201,9 +181,7 @@ def softmax_cross_entropy_vjp_k11(
     width = BLOCK // 2
     while width > 0:
         if cuda.threadIdx.x < width:
-            shared1[cuda.threadIdx.x] = (
-                shared1[cuda.threadIdx.x] + shared1[cuda.threadIdx.x + width]
-            )
+            shared1[cuda.threadIdx.x] = shared1[cuda.threadIdx.x] + shared1[cuda.threadIdx.x + width]
         cuda.syncthreads()
         width = width // 2
     if cuda.threadIdx.x == 0:
@@ -211,9 +189,7 @@ def softmax_cross_entropy_vjp_k11(
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k12(
-    err, acc_3_slot, acc_4_slot, blocks_3, acc_3_parts, acc_4_parts, acc_5_slot, t_5_slot
-):
+def softmax_cross_entropy_vjp_k9(err, acc_3_slot, acc_4_slot, blocks_3, acc_3_parts, acc_4_parts, acc_5_slot, t_5_slot):
     if err[0] != 0:
         return
     acc_3 = acc_3_slot[0]
@@ -234,7 +210,7 @@ def softmax_cross_entropy_vjp_k12(
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k13(err, z_n0, e_1_bar, e_4, t_5_slot, z_bar_1, t, z, acc_5_parts):
+def softmax_cross_entropy_vjp_k10(err, z_n0, e_1_bar, e_4, t_5_slot, z_bar_1, t, z, acc_5_parts):
     if err[0] != 0:
         return
     t_5 = t_5_slot[0]
@@ -259,7 +235,7 @@ def softmax_cross_entropy_vjp_k13(err, z_n0, e_1_bar, e_4, t_5_slot, z_bar_1, t,
 
 
 @cuda.jit
-def softmax_cross_entropy_vjp_k14(err, acc_5_slot, blocks_4, acc_5_parts, t_bar_slot):
+def softmax_cross_entropy_vjp_k11(err, acc_5_slot, blocks_4, acc_5_parts, t_bar_slot):
     if err[0] != 0:
         return
     acc_5 = acc_5_slot[0]
@@ -280,120 +256,50 @@ def softmax_cross_entropy_vjp(dev, z, t, out_bar, z_bar_1):
     err, err_values = dev.begin(FAILURES)
     t = np.float64(t)
     out_bar = np.float64(out_bar)
-    acc = dev.scalar(0, np.float64)
-    acc_1 = dev.scalar(0, np.float64)
-    acc_2 = dev.scalar(0, np.float64)
-    acc_3 = dev.scalar(0, np.float64)
-    acc_4 = dev.scalar(0, np.float64)
-    acc_5 = dev.scalar(0, np.float64)
-    e = dev.scalar(0, np.float64)
-    out = dev.scalar(0, np.float64)
-    p = dev.scalar(0, np.float64)
-    t_5 = dev.scalar(0, np.float64)
-    t_bar = dev.scalar(0, np.float64)
+    acc = dev.empty((1,), np.float64)
+    acc_2 = dev.empty((1,), np.float64)
+    acc_3 = dev.empty((1,), np.float64)
+    acc_4 = dev.empty((1,), np.float64)
+    acc_5 = dev.empty((1,), np.float64)
+    e = dev.empty((1,), np.float64)
+    out = dev.empty((1,), np.float64)
+    p = dev.empty((1,), np.float64)
+    t_5 = dev.empty((1,), np.float64)
+    t_bar = dev.empty((1,), np.float64)
     # L2: z = z * t
     z_1 = dev.empty((z.shape[0],), np.float64)
-    dev.launch(
-        softmax_cross_entropy_vjp_k1,
-        dev.blocks(z.shape[0], BLOCK),
-        BLOCK,
-        err,
-        z.shape[0],
-        z_1,
-        z,
-        t,
-    )
+    dev.launch(softmax_cross_entropy_vjp_k1, dev.blocks(z.shape[0], BLOCK), BLOCK, err, z.shape[0], z_1, z, t)
     # L3: e = np.exp(z - np.max(z))
     if z.shape[0] == 0:
-        raise ValueError(
-            "zero-size array to reduction operation maximum which has no identity (elementwise.py:3: np.max(z))"
-        )
-    dev.launch(softmax_cross_entropy_vjp_k2, 1, 1, err, z_1, acc)
+        raise ValueError("zero-size array to reduction operation maximum which has no identity (elementwise.py:3: np.max(z))")
     blocks = dev.blocks(z.shape[0], BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
-    dev.launch(softmax_cross_entropy_vjp_k3, blocks, BLOCK, err, acc, z.shape[0], z_1, acc_parts)
+    dev.launch(softmax_cross_entropy_vjp_k2, blocks, BLOCK, err, z_1, acc, z.shape[0], acc_parts)
     e_2 = dev.empty((z.shape[0],), np.float64)
-    dev.launch(softmax_cross_entropy_vjp_k4, 1, 1, err, acc, blocks, acc_parts, acc_1, e)
     blocks_1 = dev.blocks(z.shape[0], BLOCK)
     acc_1_parts = dev.empty((blocks_1,), np.float64)
-    dev.launch(
-        softmax_cross_entropy_vjp_k5, blocks_1, BLOCK, err, z.shape[0], e_2, z_1, e, acc_1_parts
-    )
+    dev.launch(softmax_cross_entropy_vjp_k3, blocks_1, BLOCK, err, acc_parts, blocks, acc, e, z.shape[0], e_2, z_1, acc_1_parts)
     p_1 = dev.empty((z.shape[0],), np.float64)
     if 1 >= z.shape[0]:
         raise IndexError("index out of bounds for axis 0 (elementwise.py:5: p[1])")
     p_bar = dev.empty((z.shape[0],), np.float64)
-    dev.launch(softmax_cross_entropy_vjp_k6, 1, 1, err, acc_1, blocks_1, acc_1_parts, p)
-    dev.launch(
-        softmax_cross_entropy_vjp_k7,
-        dev.blocks(z.shape[0], BLOCK),
-        BLOCK,
-        err,
-        z.shape[0],
-        p_1,
-        e_2,
-        p,
-        p_bar,
-    )
-    dev.launch(softmax_cross_entropy_vjp_k8, 1, 1, err, p_1, out_bar, p_bar, acc_2, out)
+    dev.launch(softmax_cross_entropy_vjp_k4, dev.blocks(z.shape[0], BLOCK), BLOCK, err, blocks_1, acc_1_parts, p, z.shape[0], p_1, e_2, p_bar)
+    dev.launch(softmax_cross_entropy_vjp_k5, 1, 1, err, p_1, out_bar, p_bar, acc_2, out)
     # L4: p = e / np.sum(e)
     blocks_2 = dev.blocks(z.shape[0], BLOCK)
     acc_2_parts = dev.empty((blocks_2,), np.float64)
-    dev.launch(
-        softmax_cross_entropy_vjp_k9, blocks_2, BLOCK, err, z.shape[0], p_bar, p_1, p, acc_2_parts
-    )
+    dev.launch(softmax_cross_entropy_vjp_k6, blocks_2, BLOCK, err, z.shape[0], p_bar, p_1, p, acc_2_parts)
     # L3: e = np.exp(z - np.max(z))
     e_1_bar = dev.empty((z.shape[0],), np.float64)
     e_4 = dev.empty((z.shape[0],), np.bool_)
-    dev.launch(softmax_cross_entropy_vjp_k10, 1, 1, err, acc_2, blocks_2, acc_2_parts, acc_3, acc_4)
+    dev.launch(softmax_cross_entropy_vjp_k7, 1, 1, err, acc_2, blocks_2, acc_2_parts, acc_3, acc_4)
     blocks_3 = dev.blocks(z.shape[0], BLOCK)
     acc_3_parts = dev.empty((blocks_3,), np.float64)
     acc_4_parts = dev.empty((blocks_3,), np.float64)
-    dev.launch(
-        softmax_cross_entropy_vjp_k11,
-        blocks_3,
-        BLOCK,
-        err,
-        z.shape[0],
-        e_1_bar,
-        p_bar,
-        p,
-        acc_2,
-        e_2,
-        e_4,
-        z_1,
-        e,
-        acc_3_parts,
-        acc_4_parts,
-    )
-    dev.launch(
-        softmax_cross_entropy_vjp_k12,
-        1,
-        1,
-        err,
-        acc_3,
-        acc_4,
-        blocks_3,
-        acc_3_parts,
-        acc_4_parts,
-        acc_5,
-        t_5,
-    )
+    dev.launch(softmax_cross_entropy_vjp_k8, blocks_3, BLOCK, err, z.shape[0], e_1_bar, p_bar, p, acc_2, e_2, e_4, z_1, e, acc_3_parts, acc_4_parts)
+    dev.launch(softmax_cross_entropy_vjp_k9, 1, 1, err, acc_3, acc_4, blocks_3, acc_3_parts, acc_4_parts, acc_5, t_5)
     blocks_4 = dev.blocks(z.shape[0], BLOCK)
     acc_5_parts = dev.empty((blocks_4,), np.float64)
-    dev.launch(
-        softmax_cross_entropy_vjp_k13,
-        blocks_4,
-        BLOCK,
-        err,
-        z.shape[0],
-        e_1_bar,
-        e_4,
-        t_5,
-        z_bar_1,
-        t,
-        z,
-        acc_5_parts,
-    )
-    dev.launch(softmax_cross_entropy_vjp_k14, 1, 1, err, acc_5, blocks_4, acc_5_parts, t_bar)
+    dev.launch(softmax_cross_entropy_vjp_k10, blocks_4, BLOCK, err, z.shape[0], e_1_bar, e_4, t_5, z_bar_1, t, z, acc_5_parts)
+    dev.launch(softmax_cross_entropy_vjp_k11, 1, 1, err, acc_5, blocks_4, acc_5_parts, t_bar)
     return (out, t_bar)

@@ -1,6 +1,10 @@
+import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -53,12 +57,10 @@ FAILURES = []
 def sum_of_squares_vjp(dev, x, out_bar, x_bar_3):
     err, err_values = dev.begin(FAILURES)
     out_bar = np.float64(out_bar)
-    out = dev.scalar(0, np.float64)
+    out = dev.empty((1,), np.float64)
     # L3: for i in range(x.shape[0])
     blocks = dev.blocks(x.shape[0], BLOCK)
     out_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        sum_of_squares_vjp_k1, blocks, BLOCK, err, x.shape[0], x, x_bar_3, out_bar, out_parts
-    )
+    dev.launch(sum_of_squares_vjp_k1, blocks, BLOCK, err, x.shape[0], x, x_bar_3, out_bar, out_parts)
     dev.launch(sum_of_squares_vjp_k2, 1, 1, err, blocks, out_parts, out)
     return (out,)

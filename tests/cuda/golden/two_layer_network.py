@@ -2,6 +2,9 @@ import math
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+
+from s2s import kernels as rt
 
 BLOCK = 128
 
@@ -18,18 +21,7 @@ def two_layer_network_vjp_k1(err, cells, w1_n1, h_2_n1, h_2, h_n1, h, b1):
 
 
 @cuda.jit
-def two_layer_network_vjp_k2(err, w2_n1, b2_bar):
-    if err[0] != 0:
-        return
-    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    for i in range(thread, w2_n1, cuda.blockDim.x * cuda.gridDim.x):
-        b2_bar[i] = np.float64(0.0)
-
-
-@cuda.jit
-def two_layer_network_vjp_k3(
-    err, cells_1, w2_n1, pred_n1, pred, b2, y_n1, y, t_bar_n1, t_bar, out_bar, b2_bar, acc_parts
-):
+def two_layer_network_vjp_k2(err, cells_1, w2_n1, pred_n1, pred, b2, y_n1, y, t_bar_n1, t_bar, out_bar, acc_parts):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -43,8 +35,6 @@ def two_layer_network_vjp_k3(
         t_2 = t
         acc_part = acc_part + t_2 * t_2
         t_bar[i * t_bar_n1 + j] = out_bar * 2.0 * t
-        # L3: pred = h @ w2 + b2
-        cuda.atomic.add(b2_bar, j, t_bar[i * t_bar_n1 + j])
     shared = cuda.shared.array(BLOCK, np.float64)
     shared[cuda.threadIdx.x] = acc_part
     cuda.syncthreads()
@@ -59,7 +49,26 @@ def two_layer_network_vjp_k3(
 
 
 @cuda.jit
-def two_layer_network_vjp_k4(err, blocks, acc_parts, out_slot):
+def two_layer_network_vjp_k3(err, w2_n1, b2_bar):
+    if err[0] != 0:
+        return
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for i in range(thread, w2_n1, cuda.blockDim.x * cuda.gridDim.x):
+        b2_bar[i] = np.float64(0.0)
+
+
+@cuda.jit
+def two_layer_network_vjp_k4(err, w2_n1, x_n0, b2_bar, t_bar_n1, t_bar):
+    if err[0] != 0:
+        return
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for j in range(thread, w2_n1, cuda.blockDim.x * cuda.gridDim.x):
+        for i in range(x_n0):
+            b2_bar[j] += t_bar[i * t_bar_n1 + j]
+
+
+@cuda.jit
+def two_layer_network_vjp_k5(err, blocks, acc_parts, out_slot):
     if err[0] != 0:
         return
     # L3: pred = h @ w2 + b2
@@ -72,7 +81,18 @@ def two_layer_network_vjp_k4(err, blocks, acc_parts, out_slot):
 
 
 @cuda.jit
-def two_layer_network_vjp_k5(err, w1_n1, b1_bar):
+def two_layer_network_vjp_k6(err, cells_2, w1_n1, h_1_bar_n1, h_1_bar, h_bar_n1, h_bar, h_2_n1, h_2):
+    if err[0] != 0:
+        return
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for cell in range(thread, cells_2, cuda.blockDim.x * cuda.gridDim.x):
+        i = cell // w1_n1
+        j = cell % w1_n1
+        h_1_bar[i * h_1_bar_n1 + j] = h_bar[i * h_bar_n1 + j] * (1.0 - h_2[i * h_2_n1 + j] * h_2[i * h_2_n1 + j])
+
+
+@cuda.jit
+def two_layer_network_vjp_k7(err, w1_n1, b1_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -81,41 +101,17 @@ def two_layer_network_vjp_k5(err, w1_n1, b1_bar):
 
 
 @cuda.jit
-def two_layer_network_vjp_k6(
-    err, w1_n1, x_n0, h_1_bar_n1, h_1_bar, h_bar_n1, h_bar, h_2_n1, h_2, b1_bar
-):
+def two_layer_network_vjp_k8(err, w1_n1, x_n0, b1_bar, h_1_bar_n1, h_1_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for j in range(thread, w1_n1, cuda.blockDim.x * cuda.gridDim.x):
         for i in range(x_n0):
-            h_1_bar[i * h_1_bar_n1 + j] = h_bar[i * h_bar_n1 + j] * (
-                1.0 - h_2[i * h_2_n1 + j] * h_2[i * h_2_n1 + j]
-            )
             b1_bar[j] += h_1_bar[i * h_1_bar_n1 + j]
 
 
 @cuda.jit
-def gemm_float64(
-    err,
-    swap_a,
-    swap_b,
-    m,
-    n,
-    k,
-    alpha,
-    a,
-    a_at,
-    b,
-    b_at,
-    beta,
-    c,
-    c_at,
-    batch,
-    a_step,
-    b_step,
-    c_step,
-):
+def gemm_float64(err, swap_a, swap_b, m, n, k, alpha, a, a_at, b, b_at, beta, c, c_at, batch, a_step, b_step, c_step):
     if err[0] != 0:
         return
     tile_a = cuda.shared.array(272, np.float64)
@@ -166,151 +162,32 @@ FAILURES = []
 def two_layer_network_vjp(dev, w1, b1, w2, b2, x, y, out_bar, w1_bar, b1_bar, w2_bar, b2_bar):
     err, err_values = dev.begin(FAILURES)
     out_bar = np.float64(out_bar)
-    out = dev.scalar(0, np.float64)
+    out = dev.empty((1,), np.float64)
     # L2: h = np.tanh(x @ w1 + b1)
     h = dev.empty((x.shape[0], w1.shape[1]), np.float64)
-    dev.gemm(
-        gemm_float64,
-        False,
-        False,
-        h.shape[0],
-        h.shape[1],
-        x.shape[1],
-        np.float64(1.0),
-        x,
-        0,
-        w1,
-        0,
-        np.float64(0.0),
-        h,
-        0,
-    )
+    dev.gemm(gemm_float64, False, False, h.shape[0], h.shape[1], x.shape[1], np.float64(1.0), x, 0, w1, 0, np.float64(0.0), h, 0)
     h_2 = dev.empty((x.shape[0], w1.shape[1]), np.float64)
     cells = x.shape[0] * w1.shape[1]
-    dev.launch(
-        two_layer_network_vjp_k1,
-        dev.blocks(cells, BLOCK),
-        BLOCK,
-        err,
-        cells,
-        w1.shape[1],
-        h_2.shape[1],
-        h_2,
-        h.shape[1],
-        h,
-        b1,
-    )
+    dev.launch(two_layer_network_vjp_k1, dev.blocks(cells, BLOCK), BLOCK, err, cells, w1.shape[1], h_2.shape[1], h_2, h.shape[1], h, b1)
     # L3: pred = h @ w2 + b2
     pred = dev.empty((x.shape[0], w2.shape[1]), np.float64)
-    dev.gemm(
-        gemm_float64,
-        False,
-        False,
-        pred.shape[0],
-        pred.shape[1],
-        h_2.shape[1],
-        np.float64(1.0),
-        h_2,
-        0,
-        w2,
-        0,
-        np.float64(0.0),
-        pred,
-        0,
-    )
+    dev.gemm(gemm_float64, False, False, pred.shape[0], pred.shape[1], h_2.shape[1], np.float64(1.0), h_2, 0, w2, 0, np.float64(0.0), pred, 0)
     t_bar = dev.empty((x.shape[0], w2.shape[1]), np.float64)
-    dev.launch(
-        two_layer_network_vjp_k2, dev.blocks(w2.shape[1], BLOCK), BLOCK, err, w2.shape[1], b2_bar
-    )
     cells_1 = x.shape[0] * w2.shape[1]
     blocks = dev.blocks(cells_1, BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
-    dev.launch(
-        two_layer_network_vjp_k3,
-        blocks,
-        BLOCK,
-        err,
-        cells_1,
-        w2.shape[1],
-        pred.shape[1],
-        pred,
-        b2,
-        y.shape[1],
-        y,
-        t_bar.shape[1],
-        t_bar,
-        out_bar,
-        b2_bar,
-        acc_parts,
-    )
+    dev.launch(two_layer_network_vjp_k2, blocks, BLOCK, err, cells_1, w2.shape[1], pred.shape[1], pred, b2, y.shape[1], y, t_bar.shape[1], t_bar, out_bar, acc_parts)
+    dev.launch(two_layer_network_vjp_k3, dev.blocks(w2.shape[1], BLOCK), BLOCK, err, w2.shape[1], b2_bar)
+    dev.launch(two_layer_network_vjp_k4, dev.blocks(w2.shape[1], BLOCK), BLOCK, err, w2.shape[1], x.shape[0], b2_bar, t_bar.shape[1], t_bar)
     h_bar = dev.empty((x.shape[0], w1.shape[1]), np.float64)
-    dev.launch(two_layer_network_vjp_k4, 1, 1, err, blocks, acc_parts, out)
-    dev.gemm(
-        gemm_float64,
-        False,
-        True,
-        h_bar.shape[0],
-        h_bar.shape[1],
-        t_bar.shape[1],
-        np.float64(1.0),
-        t_bar,
-        0,
-        w2,
-        0,
-        np.float64(0.0),
-        h_bar,
-        0,
-    )
-    dev.gemm(
-        gemm_float64,
-        True,
-        False,
-        w2_bar.shape[0],
-        w2_bar.shape[1],
-        h_2.shape[0],
-        np.float64(1.0),
-        h_2,
-        0,
-        t_bar,
-        0,
-        np.float64(0.0),
-        w2_bar,
-        0,
-    )
+    dev.launch(two_layer_network_vjp_k5, 1, 1, err, blocks, acc_parts, out)
+    dev.gemm(gemm_float64, False, True, h_bar.shape[0], h_bar.shape[1], t_bar.shape[1], np.float64(1.0), t_bar, 0, w2, 0, np.float64(0.0), h_bar, 0)
+    dev.gemm(gemm_float64, True, False, w2_bar.shape[0], w2_bar.shape[1], h_2.shape[0], np.float64(1.0), h_2, 0, t_bar, 0, np.float64(0.0), w2_bar, 0)
     # L2: h = np.tanh(x @ w1 + b1)
     h_1_bar = dev.empty((x.shape[0], w1.shape[1]), np.float64)
-    dev.launch(
-        two_layer_network_vjp_k5, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], b1_bar
-    )
-    dev.launch(
-        two_layer_network_vjp_k6,
-        dev.blocks(w1.shape[1], BLOCK),
-        BLOCK,
-        err,
-        w1.shape[1],
-        x.shape[0],
-        h_1_bar.shape[1],
-        h_1_bar,
-        h_bar.shape[1],
-        h_bar,
-        h_2.shape[1],
-        h_2,
-        b1_bar,
-    )
-    dev.gemm(
-        gemm_float64,
-        True,
-        False,
-        w1_bar.shape[0],
-        w1_bar.shape[1],
-        x.shape[0],
-        np.float64(1.0),
-        x,
-        0,
-        h_1_bar,
-        0,
-        np.float64(0.0),
-        w1_bar,
-        0,
-    )
+    cells_2 = x.shape[0] * w1.shape[1]
+    dev.launch(two_layer_network_vjp_k6, dev.blocks(cells_2, BLOCK), BLOCK, err, cells_2, w1.shape[1], h_1_bar.shape[1], h_1_bar, h_bar.shape[1], h_bar, h_2.shape[1], h_2)
+    dev.launch(two_layer_network_vjp_k7, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], b1_bar)
+    dev.launch(two_layer_network_vjp_k8, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], x.shape[0], b1_bar, h_1_bar.shape[1], h_1_bar)
+    dev.gemm(gemm_float64, True, False, w1_bar.shape[0], w1_bar.shape[1], x.shape[0], np.float64(1.0), x, 0, h_1_bar, 0, np.float64(0.0), w1_bar, 0)
     return (out,)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import gc
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import s2s
+from s2s.runtime import block_pool
 
 numba = pytest.importorskip("numba")
 
@@ -116,3 +124,179 @@ def test_integers_are_refused():
 
     with pytest.raises(Exception, match="x is int"):
         user(3)
+
+
+# ---------------------------------------------------------------- the loop nests of s2s
+
+
+@s2s.value_and_grad(wrt=("x", "y"))
+def bell(x, y):
+    return np.sum(np.exp(-x * x) * y)
+
+
+@numba.njit
+def bells(x, y):
+    return bell(x, y)
+
+
+def test_loop_nests_are_those_of_the_default_back_end():
+    """Numba has no vectorised exponential function."""
+    x = np.linspace(0.0, 1.0, 100)
+    value, bars = bells(x, x)
+    expected, right = bell(x, x)
+    assert value == pytest.approx(expected)
+    np.testing.assert_allclose(bars, right, rtol=1e-12)
+    (code,) = bells.inspect_llvm().values()
+    assert "s2s.alloc" in code and re.search(r"fmul.*<[48] x double>", code)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 1), (1, 3), (0, 0), (1, 0)])
+def test_sizes_are_those_of_each_call(sizes):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=n) for n in sizes)
+    value, bars = bells(x, y)
+    expected, right = s2s.value_and_grad(bell.python, wrt=("x", "y"), backend="python")(x, y)
+    assert value == pytest.approx(expected)
+    for found, bar in zip(bars, right, strict=True):
+        np.testing.assert_allclose(found, bar)
+
+
+def test_sizes_that_do_not_fit_are_errors():
+    with pytest.raises(ValueError):
+        bells(np.ones(3), np.ones(4))
+
+
+def test_layouts_readonly_arrays_and_precisions():
+    @numba.njit
+    def of_frozen():
+        return bell(offsets, offsets)
+
+    x = np.linspace(0.0, 1.0, 6)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    expected = bell(x, x)
+    for given in (frozen, np.repeat(x, 2)[::2], x[::-1][::-1]):
+        value, bars = bells(given, x)
+        assert value == pytest.approx(expected[0])
+        np.testing.assert_allclose(bars, expected[1])
+    value, bars = bells(x.astype(np.float32), x.astype(np.float32))
+    assert value == pytest.approx(expected[0], rel=1e-5) and bars[0].dtype == np.float32
+    assert of_frozen()[0] == pytest.approx(bell(offsets, offsets)[0])
+
+    @s2s.grad
+    def total(m):
+        return np.sum(m * m)
+
+    @numba.njit
+    def user(m):
+        return total(m)
+
+    m = np.arange(6.0).reshape(2, 3)
+    for given in (m, np.asfortranarray(m), m.T, m[:, ::2]):
+        np.testing.assert_array_equal(user(given), 2 * given)
+
+
+def test_arrays_that_are_written_may_overlap():
+    @s2s.function
+    def shift(x, y):
+        for i in range(x.shape[0]):
+            x[i] = y[i] + 1.0
+        return x
+
+    @numba.njit
+    def user(x, y):
+        return shift(x, y)
+
+    x = np.zeros(5)
+    user(x[1:], x[:-1])
+    np.testing.assert_array_equal(x, np.arange(5.0))
+
+
+def test_errors_reach_the_caller():
+    @s2s.grad
+    def element(x, k):
+        return np.exp(x)[k]
+
+    @numba.njit
+    def user(x, k):
+        return element(x, k)
+
+    x = np.ones(4000)
+    np.testing.assert_array_equal(user(x, 1).nonzero()[0], [1])
+    gc.collect()
+    before = block_pool.usage()["in_use"]
+    for _ in range(5):
+        user(x, 2)
+        with pytest.raises(IndexError):
+            user(x, 4000)
+    gc.collect()
+    assert block_pool.usage()["in_use"] == before
+
+
+def test_threads():
+    @numba.njit(nogil=True)
+    def user(x, n):
+        for _ in range(n):
+            _, (x_bar, _) = bell(x, x)
+        return x_bar
+
+    xs = [np.linspace(0.0, 1.0, 3000 + i) for i in range(8)]
+    expected = [user(x, 1) for x in xs]
+    found: dict[int, Any] = {}
+    threads = [
+        threading.Thread(target=lambda i=i: found.update({i: user(xs[i], 200)})) for i in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, x_bar in enumerate(expected):
+        np.testing.assert_array_equal(found[i], x_bar)
+
+
+PROGRAM = """
+import sys
+import numba, numpy as np, s2s
+
+@s2s.grad
+def product(x, w):
+    return np.sum(np.tanh(x @ w))
+
+@s2s.grad
+def bell(x):
+    return np.sum(np.exp(-x * x))
+
+@numba.njit(cache=True)
+def user(x):
+    return bell(x)
+
+@numba.njit(cache=True)
+def other(x, w):
+    return product(x, w)
+
+x = np.linspace(0.0, 1.0, 5000)
+g = user(x)
+m = other(np.eye(3), np.eye(3))
+print(np.allclose(g, -2 * x * np.exp(-x * x)), np.allclose(np.diag(m), 1 / np.cosh(1) ** 2))
+print(sum(user.stats.cache_hits.values()))
+"""
+
+
+def test_functions_of_users_that_numba_caches(tmp_path: Path):
+    """Another process would not find the kernel's module: Numba says that it does not cache them,
+    and the kernels are cached by s2s."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {
+        **os.environ, "S2S_CACHE_DIR": str(tmp_path / "own"), "S2S_BACKEND": "numba",
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+    }  # fmt: skip
+    found = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.splitlines())
+        assert done.stderr.count("Cannot cache compiled function") == 2
+    assert found == 2 * [["True True", "0"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import Any
 
@@ -220,6 +221,57 @@ def test_out_buffers(backend: str, rng: np.random.Generator) -> None:
     for _ in range(2):
         assert f(w, x, out=out) is out
         np.testing.assert_array_equal(out, f(w, x))
+
+
+@pytest.mark.parametrize("backend", ["numba", "native", "loops"])
+def test_out_buffers_are_written_by_the_kernel(backend: str) -> None:
+    """The kernel returns the buffers themselves; others are copied to."""
+
+    def f(x: Any, y: Any, n: int) -> Any:
+        s = np.sum(np.sin(x) * x)
+        for i in range(n):
+            s += x[i] * np.sum(y)
+        return s
+
+    g = s2s.value_and_grad(f, wrt=("x", "y"), backend=backend)
+    x, y = np.arange(1.0, 5.0), np.ones((2, 3), np.float32)
+    expected, bars = s2s.value_and_grad(f, wrt=("x", "y"), backend="python")(x, y, 3)
+    a, b = np.empty(4), np.empty((2, 3), np.float32)
+    before = sys.getrefcount(a), sys.getrefcount(b)
+    for _ in range(3):
+        value, found = g(x, y, 3, out=(a, b))
+        assert value == pytest.approx(expected) and found[0] is a and found[1] is b
+        oracle.assert_close(found, bars, 1e-6, "out")
+        a[...] = b[...] = np.nan
+        with pytest.raises(IndexError):
+            g(x, y, 5, out=(a, b))
+    del found
+    assert (sys.getrefcount(a), sys.getrefcount(b)) == before
+    entry: Any = g._specialiser("vjp").latest
+    known = entry.kernels_into if backend == "numba" else entry.kernels
+    kernel = known[backend]
+    assert len(entry.buffers) == 2
+    positions = [result for result, _ in entry.buffers]
+    returned = kernel((x, y, 3), entry.seed, [a, b])
+    assert returned[positions[0]] is a and returned[positions[1]] is b
+    if backend != "native":
+        assert kernel((x, y, 3), entry.seed, [a, None])[positions[0]] is a
+    # Buffers that the kernel cannot write into.
+    for wide in (np.empty(8)[::2], np.zeros(33, np.uint8)[1:].view(np.float64)):
+        _, found = g(x, y, 3, out=(wide, b))
+        assert found[0] is wide
+        oracle.assert_close(found, bars, 1e-6, "out")
+
+
+def test_many_out_buffers() -> None:
+    """More buffers than the kernel takes: the results are copied."""
+    f = s2s.grad(lambda arrays: sum(np.sum(a * a) for a in arrays))
+    arrays = [np.full(3, float(i)) for i in range(40)]
+    out = [np.empty(3) for _ in arrays]
+    found = f(arrays, out=out)
+    assert all(a is b for a, b in zip(found, out, strict=True))
+    np.testing.assert_array_equal(out, [2 * a for a in arrays])
+    assert not f._specialiser("vjp").latest.kernels_into
 
 
 @pytest.mark.parametrize("backend", ["numba", "native"])

@@ -33,3 +33,33 @@ def test_sass():
 def test_a_wrong_capability():
     with pytest.raises(CommandError, match="--cc eight"):
         device_code.text(s2s.grad(square), GIVEN, "ptx", "eight")
+
+
+PROGRAM = """
+import numpy as np
+
+def mean_square(w, x):
+    r = x @ w
+    return np.mean(r * r)
+"""
+
+
+def test_commands_for_functions_on_a_device(tmp_path, monkeypatch, capsys):
+    from s2s.cli.main import main
+
+    (tmp_path / "model.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    given = ["model.py:mean_square", "--args", "float64[4], float64[5,4]"]
+    device = [*given, "--target", "cuda-emulated"]
+    assert main(["show", *device, "--level", "lowered"]) == 0
+    assert "@cuda.jit" in capsys.readouterr().out
+    assert main(["show", *given, "--level", "ptx"]) == 0
+    assert ".visible .entry s2s_" in capsys.readouterr().out
+    assert main(["show", *device, "--level", "asm"]) != 0
+    assert "use --level ptx" in capsys.readouterr().err
+    assert main(["bench", *device, "--seconds", "0.01"]) == 0
+    assert "backend cuda-emulated" in capsys.readouterr().out
+    assert main(["bench", *device, "--backend", "loops"]) != 0
+    assert "leave one of them out" in capsys.readouterr().err
+    assert main(["report", *device, "--seconds", "0.01"]) == 0
+    assert "On the device (cuda-emulated)" in (tmp_path / "report.html").read_text("utf-8")

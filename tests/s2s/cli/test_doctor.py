@@ -45,7 +45,7 @@ def test_what_compiles_and_how_calls_run(run):
 
 
 def test_native_is_off(run, monkeypatch):
-    from s2s.backends.native import object_layout
+    from s2s.runtime import object_layout
 
     monkeypatch.setattr(object_layout, "layout_problem", lambda: "this Python runs without the GIL")
     data = json.loads(run("doctor", "--json").out)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ from s2s.codegen import value_types as types
 from s2s.codegen.kernel_module import (
     KERNEL,
     argument_types,
+    is_brief,
     listing,
     optimised_module,
     result_types,
 )
+from s2s.codegen.syntax_helpers import named
 from s2s.codegen.type_inference import Unsupported
 from s2s.codegen.type_lowering import Context
 from s2s.errors import Overlap
@@ -78,3 +82,17 @@ def test_equal_input_gives_equal_modules() -> None:
 def test_text_that_needs_numbas_front_end_is_refused() -> None:
     with pytest.raises(Unsupported):
         kernel_source("def f(x):\n    y = [x]\n    return (y[0],)", types.float64)
+
+
+def brief(text: str, *kinds: Any) -> bool:
+    return is_brief(named(ast.parse(text), "f"), kinds)
+
+
+def test_scalar_arithmetic_keeps_the_lock_of_the_interpreter() -> None:
+    assert brief("def f(x):\n    return (x * np.sin(x),)", types.float64)
+    assert not brief("def f(x):\n    return (x[0],)", VECTOR)
+    assert not brief(
+        "def f(n):\n    for i in range(n):\n        pass\n    return (n,)", types.int64
+    )
+    assert not brief("def f(n):\n    while True:\n        break\n    return (n,)", types.int64)
+    assert not brief("def f(n):\n    (a,) = helper(n)\n    return (a,)", types.int64)

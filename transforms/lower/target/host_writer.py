@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
-from ..loop_ir.python_printer import expr, print_typed, tuple_
+from ..loop_ir.python_printer import expr, index, print_typed, tuple_
 from .batches import BatchedProduct
 from .gemm import gemm_kernel, gemm_kernel_name
 from .kernel_writer import Failure, KernelText
-from .plan import Blocks, Fetch, HostStmt, Launch, Plan, walk
+from .plan import Blocks, Fetch, HostArray, HostStmt, Launch, Plan, walk
 from .spelling import device_function_text
 
 HEADER = """import math
@@ -106,6 +106,10 @@ class HostWriter:
             return [f"{pad}{s.name} = dev.view({s.buffer}, {tuple_(s.sizes)})"]
         if isinstance(s, L.Rebind):
             return [f"{pad}{s.name} = {s.other}"]
+        if isinstance(s, L.Store):
+            return [f"{pad}{s.buffer}[{index(s.index)}] {'+=' if s.add else '='} {expr(s.expr)}"]
+        if isinstance(s, HostArray):
+            return [pad + self.host_array(s)]
         if isinstance(s, Fetch):
             return [f"{pad}{s.name} = dev.fetch({s.slot})"]
         if isinstance(s, Blocks):
@@ -137,6 +141,12 @@ class HostWriter:
         assert isinstance(s, L.Return), s
         items = [r.buffer if isinstance(r, L.Subview) else self.result(r) for r in s.results]
         return [f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})"]
+
+    def host_array(self, s: HostArray) -> str:
+        if not s.other:
+            return f"{s.name} = np.empty({tuple_(s.sizes)}, np.int64)"
+        shape = f".reshape({tuple_(s.sizes)})" if s.sizes else ""
+        return f"{s.name} = {s.other}{shape}"
 
     def result(self, e: L.Expr) -> str:
         if isinstance(e, L.Name) and e.name in self.plan.slots:
@@ -211,6 +221,8 @@ def _exprs_of(s: HostStmt) -> list[L.Expr]:
         return [e for e in (s.blocks, s.cells) if e is not None]
     if isinstance(s, Fetch):
         return []
+    if isinstance(s, HostArray):
+        return list(s.sizes)
     if isinstance(s, BatchedProduct):
         return [s.count, *_exprs_of(s.call)]
     exprs: list[L.Expr] = []

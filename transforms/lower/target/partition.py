@@ -25,10 +25,11 @@ from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer, rename_scalar
 from ..ops.scalar_ops import minmax_select
 from .batches import batched_product, single_allocations
+from .host_copies import candidates, stores_of
 from .kernel_writer import ATOMIC_DTYPES, KernelText, KernelWriter
 from .nests import Nest, as_nest
 from .place import Placement
-from .plan import Blocks, Fetch, HostStmt, Launch, Plan
+from .plan import Blocks, Fetch, HostArray, HostStmt, Launch, Plan, walk
 from .program import HostResult, KernelKind, LoopKind, Verdict
 from .row_blocks import RowWriter, row_phases
 from .symbols import Symbols
@@ -54,18 +55,23 @@ def partition(
     mentions = Counter[str]()
     for s in L.walk(routine.body):
         mentions.update(uses(s) | {*defs(s)})
-    names, before = set(mentions), set[str]()
+    names, device = set(mentions), set[str]()
+    groups = candidates(routine.body, routine.params, symbols)
+    copies, is_pruned = set(groups), False
     while True:
-        placement = Placement(set(before))
+        placement = Placement(set(device), set(copies))
         body = copy.deepcopy(routine.body)
         planner = _Planner(
             routine.name, body, symbols.copy(), may_alias, spans, placement, Counter(mentions)
         )
-        planner.block(body)
-        planner.flush()
-        if placement.device & names == before:
-            return planner.plan
-        before = placement.device & names
+        lost = planner.run(body)
+        kept = copies - {n for name in lost for n in groups[name]}
+        if kept == copies and not is_pruned and placement.device & names == device:
+            kept = {n for name in planner.needed_copies() for n in groups[name]}
+            is_pruned = True
+        if kept == copies and placement.device & names == device:
+            return planner.finished()
+        copies, device = kept, placement.device & names
 
 
 class _Planner:
@@ -92,25 +98,109 @@ class _Planner:
         self.line = ""  # the last comment
         self.host_line = self.pending_line = ""  # the last one written
         self.loops = 0  # the number of host loops around
+        self.error: UnsupportedError | None = None
+        # Buffers that were to have host copies but cannot; those whose copies are read; the stores
+        # to copies, with the copies that they read.
+        self.lost: set[str] = set()
+        self.read_copies: set[str] = set()
+        self.copied: list[tuple[str, set[str]]] = []
+        self.host_names: dict[str, str] = {}
         self.nests: dict[int, Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
         # The statements that combine the results of blocks, by identity.
         self.combining: dict[int, L.Stmt] = {}
+
+    def run(self, body: list[L.Stmt]) -> set[str]:
+        """Plan a routine; return the buffers that the host cannot keep a copy of after all."""
+        try:
+            self.block(body)
+            self.flush()
+        except UnsupportedError as error:
+            self.error = error
+        return self.lost
+
+    def finished(self) -> Plan:
+        """The plan.  Raises the error that ended it."""
+        if self.error is not None:
+            raise self.error
+        return self.plan
+
+    def needed_copies(self) -> set[str]:
+        """The buffers whose copies the host reads for anything but stores to other copies that it
+        does not read."""
+        needed = set(self.read_copies)
+        while True:
+            more = {b for name, read in self.copied if name in needed for b in read} - needed
+            if not more:
+                return needed
+            needed |= more
+
+    # ---- host copies of buffers
+
+    def copy_stores(self, stmt: L.Stmt) -> None:
+        """Let the host execute the stores of a statement to buffers that it has copies of."""
+        copies = self.placement.copies
+        stored = {s.buffer for s in L.walk([stmt]) if isinstance(s, L.Store)} & copies
+        if not stored:
+            return
+        part = stores_of(stmt, copies)
+        if part is None or not all(self.placement.are_host(L.exprs_of(s)) for s in L.walk(part)):
+            self.lost |= stored
+            return
+        read = {p.buffer for s in L.walk(part) for p in L.subexprs_read(s) if isinstance(p, L.Load)}
+        self.copied += [(name, read) for name in sorted(stored)]
+        for s in copy.deepcopy(part):
+            self.flush_readers({n for q in L.walk([s]) for n in defs(q)})
+            self.emit(s, is_copy=True)
+
+    def host_name(self, buffer: str) -> str:
+        """The name of the host's copy of a buffer."""
+        if buffer not in self.host_names:
+            self.host_names[buffer] = self.symbols.new_name(f"{buffer}_host")
+        return self.host_names[buffer]
+
+    def use_copies(self, stmts: list[Any], is_copy: bool = False) -> None:
+        """Let statements of the host access its copies of buffers."""
+        copies = self.placement.copies
+
+        def renamed(e: L.Expr) -> L.Expr | None:
+            if not isinstance(e, L.Load) or e.buffer not in copies:
+                return None
+            if not is_copy:
+                self.read_copies.add(e.buffer)
+            index = tuple(L.map_expr(i, renamed) for i in e.index)
+            return L.Load(self.host_name(e.buffer), index, e.dtype)
+
+        L.map_stmts(stmts, renamed)
+        for s in walk(stmts):
+            if isinstance(s, L.Store) and s.buffer in copies:
+                s.buffer = self.host_name(s.buffer)
+
+    def copy_array(self, name: str, sizes: tuple[L.Expr, ...], other: str = "") -> None:
+        """Make the host's copy of a buffer, if it has one."""
+        if name in self.placement.copies:
+            source = self.host_name(other) if other else ""
+            size = L.Alloc("", "int64", sizes)
+            self.use_copies([size])
+            self.out.append(HostArray(self.host_name(name), size.sizes, source))
 
     # ---- helpers
 
     def refuse(self, message: str, advice: str) -> UnsupportedError:
         return UnsupportedError(message, span=self.spans.get(self.line), advice=advice)
 
-    def emit(self, stmt: HostStmt) -> None:
+    def emit(self, stmt: HostStmt, is_copy: bool = False) -> None:
         """Append a statement of the host, after the comment that belongs to it."""
         if self.line != self.host_line and not isinstance(stmt, Launch):
             self.out.append(L.Comment(self.line))
             self.host_line = self.line
+        if self.placement.copies:
+            self.use_copies([stmt], is_copy)
         self.out.append(stmt)
 
     def defer(self, stmt: L.Stmt) -> None:
         """Append a statement that one thread runs, after the comment that belongs to it."""
+        self.copy_stores(stmt)
         if self.line != self.pending_line:
             self.pending.append(L.Comment(self.line))
             self.pending_line = self.line
@@ -228,12 +318,16 @@ class _Planner:
         elif isinstance(s, L.Alloc):
             sizes = tuple(map(self.fetched, s.sizes))
             self.flush_readers({s.name})
+            self.copy_array(s.name, sizes)
             self.emit(L.Alloc(s.name, s.dtype, sizes))
         elif isinstance(s, (L.View, L.Rebind)):
             self.flush()
             if isinstance(s, L.View):
-                self.emit(L.View(s.name, s.buffer, tuple(map(self.fetched, s.sizes))))
+                sizes = tuple(map(self.fetched, s.sizes))
+                self.copy_array(s.name, sizes, s.buffer)
+                self.emit(L.View(s.name, s.buffer, sizes))
             else:
+                self.copy_array(s.name, (), s.other)
                 self.emit(s)
         elif isinstance(s, L.Call):
             assert s.function == "rt.gemm", s
@@ -292,6 +386,7 @@ class _Planner:
         nest = self.nest(s)
         if isinstance(nest, Nest) and self.is_launchable(nest):
             self.verdict("grid", "")
+            self.copy_stores(s)
             self.grid(nest)
             return
         why = nest if isinstance(nest, str) else "its bounds are known on the device only"

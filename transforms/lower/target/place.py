@@ -16,16 +16,20 @@ from ..loop_ir import nodes as L
 
 @record
 class Placement:
-    """`device` are the scalars on the device; it only grows while a plan is made."""
+    """`device` are the scalars on the device; it only grows while a plan is made.  `copies` are the
+    buffers of which the host has a copy (`host_copies.py`)."""
 
     device: set[str] = field(default_factory=set[str])
+    copies: set[str] = field(default_factory=set[str])
 
     def is_host(self, e: L.Expr | L.Subview) -> bool:
         """True if an expression, or the index of a buffer, can be computed on the host."""
         if isinstance(e, L.Subview):
             return self.are_host(e.index)
         return not any(
-            isinstance(p, (L.Load, L.Field)) or (isinstance(p, L.Name) and p.name in self.device)
+            isinstance(p, L.Field)
+            or (isinstance(p, L.Load) and p.buffer not in self.copies)
+            or (isinstance(p, L.Name) and p.name in self.device)
             for p in L.walk_expr(e)
         )
 

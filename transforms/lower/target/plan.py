@@ -6,6 +6,9 @@
              | Fetch(name, slot, dtype)     the value of a slot, as a host scalar; synchronises
              | Blocks(name, cells, block)   the number of blocks for so many cells
              | Launch(kernel, blocks, cells, block)
+             | HostArray(name, sizes, other)  the host's copy of a buffer, new or that of another
+
+`Store` and `Load` access such copies.
 
 A slot is a one-element array that holds a device scalar.  A launch without `cells` is of one
 thread.  `blocks` is the number of blocks for `cells` if it has a name, and `block` the number of
@@ -47,7 +50,14 @@ class Launch:
     block: L.Expr | None = None
 
 
-HostStmt = L.Stmt | BatchedProduct | Fetch | Blocks | Launch
+@record
+class HostArray:
+    name: str
+    sizes: tuple[L.Expr, ...] = ()
+    other: str = ""
+
+
+HostStmt = L.Stmt | HostArray | BatchedProduct | Fetch | Blocks | Launch
 
 
 @record

@@ -30,7 +30,6 @@ from ..derivatives.tracing import DerivedVal
 from ..dispatch import evaluates, table
 from ..frames import Frames
 from ..heap.arrays import Arrays
-from ..kept_calls import KeptCalls
 from ..operations.formatting import Formatting
 from ..operations.iterators import Iterators
 from ..operations.operators import Operators
@@ -56,6 +55,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -63,6 +63,7 @@ from ..values import (
     kind_text,
 )
 from .instances import Instances
+from .kept_calls import KeptCalls
 from .numpy_calls import NumpyCalls
 from .python_calls import PythonCalls
 from .sequence_calls import SequenceCalls
@@ -231,6 +232,9 @@ class Calls(Part):
         if result is not NotImplemented:
             return result
         if value is functools.partial:
+            if not args:
+                text = "type 'partial' takes at least one argument"
+                raise self.places.located(TypeError(text), node)
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if value is functools.wraps:
             return Partial(Obj(functools.update_wrapper), (), (("wrapped", args[0]),))
@@ -297,9 +301,9 @@ class Calls(Part):
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
             return self.objects.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
-        held_by_owner = isinstance(holder, Obj) and holder.value is owner
-        if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
-            return holder, Obj(function, at)
+        if isinstance(holder, Obj) and holder.value is owner and step == ".":
+            if getattr(type(owner), name, None) is function:
+                return holder, Obj(function, at)
         self.objects.lift(function, at)  # another function may take its place
         return self.objects.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
@@ -323,7 +327,7 @@ class Calls(Part):
 
     # ---- operations
 
-    def must_fit(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> None:
+    def must_fit(self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> None:
         """Raises a TypeError, as Python does, for arguments that a function does not take."""
         problem = misfit(function, args, kwargs)
         if problem and self.joins.runtime_depth:
@@ -341,7 +345,7 @@ class Calls(Part):
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and "where" in kwargs:
             return self.call_function(Obj(copy_where), args, kwargs, node)
         if _is_add_at(value) and len(args) == 3 and isinstance(args[0], Ref) and not kwargs:
-            ref, index, addend = args
+            ref, (_, index, addend) = args[0], args
             if not isinstance(addend, (Num, Ref)):
                 addend = self.indexing.as_array(addend, node)
             items = self.indexing.index_items(ref, index, node)
@@ -485,7 +489,7 @@ class Calls(Part):
                 value = TupleVal(())
             elif p.kind is p.VAR_KEYWORD:
                 value = self.arrays.new_dict((), ())
-            elif closure.frame.owner is not self.evaluator:
+            elif closure.frame.owner is not self.frames:
                 value = self.frames.captured(closure, p.name)
             else:
                 value = defaults[p.name]

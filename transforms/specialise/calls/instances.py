@@ -16,7 +16,7 @@ from ..heap.arrays import Arrays
 from ..outside.object_attributes import ObjectAttributes
 from ..places import Places
 from ..session import Part
-from ..values import UNDEFINED, Args, Kwargs, Obj, TupleVal, Value, constant
+from ..values import UNDEFINED, Args, Kwargs, Obj, PyObject, TupleVal, Value, constant
 
 
 @record(eq=False)
@@ -27,7 +27,7 @@ class Instances(Part):
     arrays: Arrays
     object_attributes: ObjectAttributes
 
-    def construct(self, cls: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def construct(self, cls: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if hasattr(cls, "_fields") and tuple in cls.__mro__:
             return self._namedtuple(cls, args, kwargs, node)
         if dataclasses.is_dataclass(cls):
@@ -45,6 +45,9 @@ class Instances(Part):
                 f"a {cls.__name__} is not created in compiled code",
                 "create it before the first call",
             )
+        if (cls.__module__ or "").partition(".")[0] in ("itertools", "collections"):
+            text = f"{cls.__module__}.{cls.__name__} is not supported"
+            return self.places.refuse(node, text, "use lists, dicts and plain loops")
         if not _is_plain(cls):
             return self.places.refuse(
                 node,

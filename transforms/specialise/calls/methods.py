@@ -272,7 +272,8 @@ class Methods(Part):
         content = self.lists.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.guards.guarding(node):
-            grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
+            item = self.lists.as_element(item, elem)
+            grown = self.b.emit("list_append", content.operand, item)
         return Growing(grown.operand)
 
     def _growing_method(
@@ -330,7 +331,7 @@ class Methods(Part):
         if name == "pop" and not owner.cell.path:
             return self._pop(owner, content, args, node)
         if name == "update":
-            other = self.sequence_calls.call_dict(args, kwargs, node)
+            other: Any = self.sequence_calls.call_dict(args, kwargs, node)
             added = self.state.heap[other.cell]
             for key, value in zip(added.keys, added.values):
                 self.stores.store_item(owner, constant(key), value, node)

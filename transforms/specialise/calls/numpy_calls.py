@@ -26,6 +26,7 @@ from ..values import (
     LibraryVal,
     Obj,
     ProductVal,
+    PyObject,
     RangeVal,
     Ref,
     TupleVal,
@@ -59,7 +60,7 @@ class NumpyCalls(Part):
     python_calls: PythonCalls
     random_calls: RandomCalls
 
-    def call_numpy(self, value: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def call_numpy(self, value: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """NotImplemented where the object is none of these."""
         program = library_function(value)
         if program is not None and value in (itertools.accumulate, itertools.chain):
@@ -114,7 +115,7 @@ class NumpyCalls(Part):
         return NotImplemented
 
     def call_library(
-        self, program: Any, value: Any, args: Args, kwargs: Kwargs, node: core.Node
+        self, program: PyObject, value: PyObject, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         """A program of the library on what its arguments run over."""
         args = tuple(self.iterators.whole(a, node) for a in args)

@@ -64,7 +64,7 @@ class PythonCalls(Part):
     stores: Stores
 
     @builtin(range)
-    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> RangeVal:
         numbers = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
         if len(numbers) == 1:
@@ -106,7 +106,7 @@ class PythonCalls(Part):
         if unknown is not None:
             text = f"{old.cls.__name__}.__init__() got an unexpected keyword argument {unknown!r}"
             raise self.places.located(TypeError(text), node)
-        values = (kwargs.get(k, v) for k, v in zip(content.keys, content.values))
+        values = (kwargs[k] if k in kwargs else v for k, v in zip(content.keys, content.values))
         return self.arrays.new_instance(old.cls, content.keys, tuple(values))
 
     @builtin(len)
@@ -150,6 +150,7 @@ class PythonCalls(Part):
         wanted = self.arrays.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         with self.places.python_errors(node):
+            self.arrays.require_one_kind(value, node, "the type")
             return constant(any(issubclass(class_of(value), c) for c in wanted))
 
     @builtin(issubclass)
@@ -161,6 +162,7 @@ class PythonCalls(Part):
 
     @builtin(type)
     def call_type(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+        self.arrays.require_one_kind(args[0], node, "the type")
         return self.objects.class_value(class_of(args[0]), path_of_class(args[0]))
 
     @builtin(dataclasses.is_dataclass)
@@ -181,7 +183,7 @@ class PythonCalls(Part):
         )
 
     @builtin(hasattr)
-    def call_hasattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def call_hasattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Num:
         owner, name = args[0], self.arrays.static(args[1], node, "the attribute's name")
         if isinstance(owner, InstanceVal):
             keys = self.state.heap[owner.cell].keys
@@ -199,7 +201,7 @@ class PythonCalls(Part):
     @builtin(getattr)
     def call_getattr(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         name = self.arrays.static(args[1], node, "the attribute's name")
-        if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
+        if len(args) > 2 and self.call_hasattr(args[:2], {}, node).known == (False,):
             return args[2]
         return self.attributes.attribute(args[0], name, node)
 
@@ -227,7 +229,11 @@ class PythonCalls(Part):
 
     def _converted(self, kind: Any, args: Args, node: core.Node) -> Value:
         """`int` or `float` of one number or text that is known."""
-        if len(args) == 1 and isinstance(args[0], Obj) and isinstance(args[0].value, (str, bytes)):
+        if (
+            len(args) == 1
+            and isinstance(args[0], Obj)
+            and isinstance(args[0].value, (str, bytes, int))
+        ):
             known = args[0].value
         elif len(args) == 1 and isinstance(args[0], Num) and args[0].known is not None:
             known = args[0].known[0]

@@ -15,6 +15,7 @@ from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
 from ..operations.iterators import END, Iterators
+from ..operations.lazy_iterators import LazyIterators
 from ..operations.list_parts import ListParts
 from ..operations.operators import Operators
 from ..operations.stores import Stores
@@ -47,6 +48,7 @@ from ..values import (
     class_of,
     constant,
     kind_text,
+    number,
 )
 from .numpy_calls import NumpyCalls
 from .python_calls import PythonCalls
@@ -69,6 +71,7 @@ class SequenceCalls(Part):
     truth: Truth
     comparisons: Comparisons
     iterators: Iterators
+    lazy_iterators: LazyIterators
     python_calls: PythonCalls
     numpy_calls: NumpyCalls
 
@@ -88,14 +91,7 @@ class SequenceCalls(Part):
             kind = class_of(value).__name__
             text = f"{kind!r} object is not an iterator"
             raise self.places.located(TypeError(text), node)
-        source = self.arrays.usable(self.state.heap[value.cell], node)
-        cursor = self.iterators.cursor(source)
-        if cursor is None:
-            self.places.refuse(
-                node, "next of a run-time sequence is not supported", "index the sequence"
-            )
-        item = cursor.next(node)
-        self.state.heap[value.cell] = cursor.rest()
+        item = self.lazy_iterators.advance(value, node)
         if item is END and len(args) > 1:
             return args[1]
         if item is END:
@@ -120,7 +116,7 @@ class SequenceCalls(Part):
             for size in sizes[1:]:
                 text = "zip() arguments have different lengths"
                 same = self.comparisons.compare("==", sizes[0], size, node)
-                self.b.check(Sym(self.b, same.operand), "ValueError", text)
+                self.b.check(Sym(self.b, number(same).operand), "ValueError", text)
         return self.iterators.iterator(ZipVal(tuple(args)), zip)
 
     @builtin(sorted)
@@ -315,7 +311,7 @@ class SequenceCalls(Part):
         if all(isinstance(a, Num) and a.known is not None for a in args):
             pick = max if name == "max" else min
             with self.places.python_errors(node):
-                return pick(args, key=lambda a: a.known[0])
+                return pick(args, key=lambda a: number(a).known[0])  # type: ignore[index]
         if len(args) == 1:
             return args[0] if isinstance(args[0], Num) else NotImplemented
         return self.surface_calls.call_surface(f"builtins.{name}", args, {}, node)

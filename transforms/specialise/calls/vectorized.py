@@ -10,7 +10,7 @@ from ..places import Places
 from ..session import Part
 from ..surface.indexing import Indexing
 from ..surface.surface_calls import SurfaceCalls
-from ..values import Args, Kwargs, Num, RangeVal, Ref, Value, constant
+from ..values import Args, Kwargs, Num, RangeVal, Ref, Value, array, constant, number
 
 
 @record(eq=False)
@@ -35,7 +35,7 @@ class Vectorized(Part):
         total = self.arrays.sym(args[0])
         for a in args[1:]:  # the sum has the shape all arguments are broadcast to
             total = self.b.emit("add", total, self.arrays.sym(a))
-        flat = []
+        flat: list[Value] = []
         for a in args:
             if isinstance(a, Num):
                 flat.append(a)
@@ -49,17 +49,18 @@ class Vectorized(Part):
                 "shape", self.arrays.sym(next(f for f in flat if isinstance(f, Ref))), axis=0
             )
         )
+        size = number(size)
         zero, one = constant(0), constant(1)
         with self.b.into([]):  # one element, to learn the result's dtype
             before = self.state.copy()
             first = [self.attributes.row(f, zero, node) if isinstance(f, Ref) else f for f in flat]
             dtype = self.arrays.sym(self.evaluator.call(function, tuple(first), {}, node)).dtype
             self.session.state = before
-        out = self.arrays.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
+        out = array(self.arrays.wrap(self.b.emit("zeros", size.operand, dtype=dtype)))
         index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
-            k = self.state.env.pop(index.id)
+            k = number(self.state.env.pop(index.id))
             elements = [self.attributes.row(f, k, node) if isinstance(f, Ref) else f for f in flat]
             value = self.evaluator.call(function, tuple(elements), {}, node)
             self.indexing.assign_index(out, (("int", k.operand),), value, node)

@@ -8,10 +8,20 @@ from typing import Any
 
 from ...ir.builder import OPEN, Sym, const, resolve_dims
 from ...ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ...ir.path_kinds import least
 from ...ir.record import field, record, replace
 from ...ir.symbolic_dims import Dim
-from ...rules.integer_range_checks import require_in_range, require_no_float_overflow
-from ...rules.promotion import differ_in_integer_dtype, join_conflict, join_types
+from ...rules.integer_range_checks import (
+    require_exact_in_float,
+    require_in_range,
+    require_no_float_overflow,
+)
+from ...rules.promotion import (
+    differ_in_integer_dtype,
+    join_conflict,
+    join_elements,
+    join_types,
+)
 from ...syntax import core
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
@@ -21,6 +31,7 @@ from ..values import (
     UNDEFINED,
     Cell,
     Conflict,
+    Content,
     DictVal,
     Ended,
     Fields,
@@ -140,8 +151,10 @@ class Joins(Part):
             type_ = self.joined_type(
                 self.arrays.type_where_joined(x), self.arrays.type_where_joined(y)
             )
+            kinds = [self.b.least_kind(x), self.b.least_kind(y)]
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self.fresh_var(type_, user)
+            self.b.set_least_kind(target, least(kinds))
             phis.append(Phi(target, x, y))
             return target
 
@@ -360,6 +373,7 @@ class Joins(Part):
         """A value as one of the type that it has where paths meet."""
         x = Sym(self.b, operand)
         require_in_range(self.b, x, type_.dtype)
+        require_exact_in_float(self.b, x, type_.dtype)
         if not isinstance(self.arrays.as_literal(operand), Const):
             require_no_float_overflow(self.b, x, type_.dtype)
         return x.astype(type_.dtype).operand
@@ -373,7 +387,7 @@ class Joins(Part):
             grown = self.lists.grow(content, elem, None) if isinstance(content, Items) else content
             return self.lists.widened(grown, elem, None).operand
 
-    def element_type(self, *contents: tuple[State, Any]) -> Any:
+    def element_type(self, *contents: tuple[State, Content]) -> Scalar | Array | None:
         """The element type of lists, each of some state, that become one run-time list; None
         if there is none."""
         types: list[Type] = []
@@ -382,6 +396,7 @@ class Joins(Part):
                 assert isinstance(content.operand.type, ListOf)
                 types.append(content.operand.type.elem)
             else:
+                assert isinstance(content, (Items, Fields))
                 for value in content.values:
                     if isinstance(value, Num):
                         types.append(value.operand.type)
@@ -392,7 +407,7 @@ class Joins(Part):
         if not types:
             return None
         types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
-        joined = types[0]
+        joined: Any = types[0]
         for type_ in types[1:]:
             if (
                 type_.ndim != joined.ndim
@@ -400,10 +415,12 @@ class Joins(Part):
                 and differ_in_integer_dtype(joined, type_)
             ):
                 return None
-            joined = join_types(joined, type_)
+            joined = join_elements(joined, type_)
         if isinstance(joined, Scalar):
-            return Scalar(joined.dtype, joined.weak)
-        return resolve_dims(joined, self.b.names.fresh("elem"))
+            return Scalar(joined.dtype, joined.weak, mixed=joined.mixed)
+        made = resolve_dims(joined, self.b.names.fresh("elem"))
+        assert isinstance(made, Array)
+        return made
 
     def fresh_var(self, type_: Type, user: str) -> Var:
         name = self.b.fresh_name(user or "t")
@@ -420,7 +437,9 @@ class Joins(Part):
             return content.user
         return cell.label
 
-    def choose(self, cond: Num, then: Any, orelse: Any, node: core.Node) -> Value:
+    def choose(
+        self, cond: Num, then: Callable[[], Value], orelse: Callable[[], Value], node: core.Node
+    ) -> Value:
         """The value of whichever side runs."""
         slot = "<value>"
         saved = self.state.env.get(slot)
@@ -434,7 +453,7 @@ class Joins(Part):
 
         with self.b.at(self.places.origin(node)):
             ended = self.if_(cond, side(then), side(orelse))
-        value = self.state.env.pop(slot, None)
+        value = self.state.env.pop(slot, UNDEFINED)
         if saved is not None:
             self.state.env[slot] = saved
         if ended:

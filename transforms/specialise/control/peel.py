@@ -7,7 +7,7 @@ a loop of the rest, which is tried where the plain translation found a name in c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ir.nodes import Raise
@@ -18,8 +18,8 @@ from ...syntax.traverse import walk
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Maybe, Num, Ref, Value, constant
-from .joins import Joins
+from ..values import Conflict, Maybe, Num, Ref, Value, constant, number
+from .joins import Joins, Key
 
 LONGEST = 512  # iterations that are written out one by one
 
@@ -37,7 +37,7 @@ class Peel(Part):
     # the loops whose rest is being translated
     peeled: list[Any] = field(default_factory=list, init=False)
 
-    def ask_to_peel(self, conflicts: dict[Any, Any], node: core.Node) -> None:
+    def ask_to_peel(self, conflicts: Mapping[Key, Conflict], node: core.Node) -> None:
         """A loop after which a name in conflict is read is worth a first iteration."""
         if any(p is node for p in self.peeled):
             return
@@ -90,7 +90,9 @@ class Peel(Part):
         return self.joins.if_(self.arrays.negated(over), rest, lambda: False)
 
     def is_over(self, until: str | None, node: core.Node) -> Num:
-        return constant(False) if until is None else self.arrays.usable(self.state.env[until], node)
+        if until is None:
+            return constant(False)
+        return number(self.arrays.usable(self.state.env[until], node))
 
     def _changed_kind(self, after: dict[str, Any], node: core.Node) -> str | None:
         """A name that the loop makes something else, and that is read after it."""

@@ -6,7 +6,7 @@ that pulls their adjoints back, specialised here, where the program's names are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,7 @@ from ..places import Places
 from ..session import Part
 from ..surface.surface_calls import SurfaceCalls
 from ..values import (
+    UNDEFINED,
     Args,
     Closure,
     DictVal,
@@ -235,7 +236,7 @@ class CustomRules(Part):
                 pattern, outs = self.tracing.packed(traced.result, node)
             seeds = self.tracing.matched(seed, pattern, outs, node, "the adjoint")
             floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
-            again = Traced(self._quiet(block), [], [], inputs, None)
+            again = Traced(self._quiet(block), [], [], inputs, UNDEFINED)
             return self.derived.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
 
         return self.customised(traced.result, inputs, pullback, node)
@@ -252,7 +253,7 @@ class CustomRules(Part):
     def customised(
         self,
         value: Value,
-        inputs: list[Any],
+        inputs: Sequence[Operand],
         pull: Callable[[Value], list[Operand]],
         node: core.Node,
     ) -> Value:

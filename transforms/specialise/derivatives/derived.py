@@ -20,6 +20,7 @@ from ...ir.nodes import Block, Const, Function, Module, Operand, Scalar, Var, is
 from ...ir.record import record, replace
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..patterns import Leaf, leaves_of, unpack
@@ -34,6 +35,7 @@ from .tracing import DerivedVal, Traced, Tracing
 class Derivatives(Part):
     """Functions that are derivatives of others, and their calls."""
 
+    frames: Frames
     places: Places
     variables: Variables
     arrays: Arrays
@@ -48,13 +50,14 @@ class Derivatives(Part):
     ) -> Value:
         value, gradients = self.gradients(derived, args, kwargs, node)
         if derived.has_aux:
+            assert isinstance(value, TupleVal)
             return TupleVal((gradients, value.values[1]))
         return gradients
 
     @derives("value_and_grad")
     def derive_value_and_grad(
         self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
-    ) -> Any:
+    ) -> Value:
         return TupleVal(self.gradients(derived, args, kwargs, node))
 
     @derives("jvp")
@@ -73,6 +76,7 @@ class Derivatives(Part):
     ) -> Value:
         """What `s2s.vjp(f, *primals)` returned, called with a cotangent."""
         *primals, seed = args
+        assert isinstance(derived.function, DerivedVal)
         return self.pull(derived.function, tuple(primals), {}, seed, node)[1]
 
     @derives("hvp")
@@ -115,7 +119,9 @@ class Derivatives(Part):
 
     # ---- reverse mode
 
-    def gradients(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def gradients(
+        self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> tuple[Value, Value]:
         """The value (with its aux) and the gradients."""
         traced = self.tracing.trace(derived, args, kwargs, node)
         value = traced.result
@@ -260,7 +266,7 @@ class Derivatives(Part):
             dot = found.get(leaf.index)
             return Obj(None) if dot is None else self.tracing.wrap_operand(dot)
 
-        return TupleVal((traced.result, unpack(pattern, self.evaluator, leaf, "tangent")))
+        return TupleVal((traced.result, unpack(pattern, self.frames, leaf, "tangent")))
 
     # ---- what a function emits, by itself
 

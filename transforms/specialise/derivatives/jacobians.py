@@ -32,6 +32,7 @@ from ...ir.symbolic_dims import Dim
 from ...rules.axes_and_sizes import constant_value, product
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..patterns import Leaf, unpack
 from ..places import Places
 from ..session import Part
@@ -57,6 +58,7 @@ class Basis:
 class Jacobians(Part):
     """Jacobians and Hessians."""
 
+    frames: Frames
     places: Places
     tracing: Tracing
     derived: Derivatives
@@ -100,7 +102,7 @@ class Jacobians(Part):
         def leaf(leaf: Leaf, name: str) -> Value:
             return self.derived.like_wrt(derived, traced, blocks[leaf.index])
 
-        return unpack(pattern, self.evaluator, leaf, "jacobian")
+        return unpack(pattern, self.frames, leaf, "jacobian")
 
     def _refuse_complex(
         self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: core.Node
@@ -196,7 +198,7 @@ class Jacobians(Part):
         items = (("slice", 1, 2, None), *((("all",),) * (table.ndim - 1)))
         return self.b.emit("index", table, basis.starts[i], stop, items=items)
 
-    def shaped_as(self, x: Sym, sizes: Sequence[Any]) -> Operand:
+    def shaped_as(self, x: Sym, sizes: Sequence[Operand | Dim | Sym | int]) -> Operand:
         if sizes:
             return x.operand if x.ndim == len(sizes) else self.b.emit("reshape", x, *sizes).operand
         items = tuple(("int", 1) for _ in range(x.ndim))
@@ -260,7 +262,7 @@ class Jacobians(Part):
             dots = self.b.emit("transpose", dots, axes=(*range(1, dots.ndim), 0))
         return self.shaped_as(dots, [*sizes, *basis.sizes[i]])
 
-    def over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
+    def over_seeds(self, made: Function, seeds: Sequence[Var], total: Sym) -> Function:
         count = self.b.sym(total).operand
         size = extent_of(count)
         mapped, names = [s.name for s in seeds], self.b.names

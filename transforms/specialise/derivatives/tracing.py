@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...frontend.derivative_spec import DIRECTED, Derived
 from ...frontend.signature import signature
+from ...ir.builder import Sym
 from ...ir.errors import S2STypeError
 from ...ir.nodes import (
     Array,
@@ -27,17 +29,18 @@ from ...ir.record import field, record, replace
 from ...simplify import simplify_function
 from ...simplify.cse import cse_block
 from ...syntax import core
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Args, Cell, Closure, Ended, Kwargs, Num, Obj, Partial, Ref, Value
+from ..values import UNDEFINED, Args, Cell, Closure, Ended, Kwargs, Num, Obj, Partial, Ref, Value
 from ..variables import Variables
 
 
 @record(frozen=True)
-class DerivedVal:
+class DerivedVal(Value):
     """A derivative of a function, not yet called.  `wrt` is a name, a position, or a tuple of
     them; `options` are those of its kind."""
 
@@ -73,6 +76,7 @@ class Traced:
 class Tracing(Part):
     """Functions as blocks of operations, and structures as their leaves."""
 
+    frames: Frames
     places: Places
     variables: Variables
     arrays: Arrays
@@ -82,7 +86,7 @@ class Tracing(Part):
     def trace(self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node) -> Traced:
         args, kwargs = list(args), dict(kwargs)
         wrt = derived.wrt if isinstance(derived.wrt, tuple) else (derived.wrt,)
-        traced = Traced([], [], [], [], None)
+        traced = Traced([], [], [], [], UNDEFINED)
         originals: list[tuple[Cell, Any]] = []
         fresh: list[tuple[Cell, Var]] = []
         for which in wrt:
@@ -205,7 +209,7 @@ class Tracing(Part):
         def refuse(why: str) -> Any:
             return self.places.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
 
-        return Packer(self.evaluator, lambda index, number: False, refuse)
+        return Packer(self.frames, lambda index, number: False, refuse)
 
     def packed(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self.packer(node)
@@ -232,7 +236,7 @@ class Tracing(Part):
                 out.append(self.fitted(self.arrays.sym(given), x, what))
         return out
 
-    def fitted(self, given: Any, x: Operand, what: str) -> Operand:
+    def fitted(self, given: Sym, x: Operand, what: str) -> Operand:
         if given.ndim != x.type.ndim:
             raise ValueError(f"{what} has {given.ndim} dimensions, where {x.type.ndim} are needed")
         b = self.b
@@ -283,7 +287,7 @@ class Tracing(Part):
     def name_arguments(self, traced: Traced) -> None:
         self.name_again(zip(traced.params, traced.given))
 
-    def name_again(self, pairs: Any) -> None:
+    def name_again(self, pairs: Iterable[tuple[Var, Operand]]) -> None:
         for var, operand in pairs:
             op = self.b.definitions[var.name] = Op("same", (operand,))
             self.b.block.append(Assign(var, op))
@@ -311,7 +315,7 @@ class Tracing(Part):
 
     def filled(self, pattern: Pattern, values: dict[int, Value], name: str) -> Value:
         """A value of the structure `pattern` with these leaves."""
-        return unpack(pattern, self.evaluator, lambda leaf, _: values[leaf.index], name)
+        return unpack(pattern, self.frames, lambda leaf, _: values[leaf.index], name)
 
     def wrap_operand(self, operand: Operand) -> Value:
         if isinstance(operand, Const) or not isinstance(operand.type, Array):

@@ -19,13 +19,27 @@ from ...ir.record import record
 from ...ir.symbolic_dims import Dim
 from ...syntax import core
 from ..dispatch import derives
+from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..patterns import Leaf, Node, Packer, Pattern
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Args, DictVal, Ended, Kwargs, ListVal, Num, Obj, Ref, TupleVal, Value
+from ..values import (
+    UNDEFINED,
+    Args,
+    DictVal,
+    Ended,
+    Kwargs,
+    ListVal,
+    Num,
+    Obj,
+    PyObject,
+    Ref,
+    TupleVal,
+    Value,
+)
 from .tracing import DerivedVal, Traced, Tracing
 
 
@@ -33,6 +47,7 @@ from .tracing import DerivedVal, Traced, Tracing
 class Vmaps(Part):
     """`vmap`."""
 
+    frames: Frames
     places: Places
     arrays: Arrays
     objects: Objects
@@ -44,7 +59,7 @@ class Vmaps(Part):
         self, derived: DerivedVal, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         args, kwargs = list(args), dict(kwargs)
-        traced = Traced([], [], [], [], None)
+        traced = Traced([], [], [], [], UNDEFINED)
         size = self._take_elements(derived, args, kwargs, traced, node)
         heap, envs = dict(self.state.heap), [dict(e) for e in self.state.envs]
         try:
@@ -187,7 +202,7 @@ class Vmaps(Part):
                 node, f"{why} cannot be mapped over", "pass numbers and arrays"
             )
 
-        return Packer(self.evaluator, lambda index, number: False, refuse)
+        return Packer(self.frames, lambda index, number: False, refuse)
 
     def _returned_leaves(self, value: Value, node: core.Node) -> tuple[Pattern, list[Operand]]:
         packer = self._element_packer(node)
@@ -296,11 +311,12 @@ class Vmaps(Part):
 
     # ---- options
 
-    def setting(self, derived: DerivedVal, name: str, node: core.Node, default: Any = None) -> Any:
+    def setting(
+        self, derived: DerivedVal, name: str, node: core.Node, default: PyObject = None
+    ) -> PyObject:
         """An option, as Python has it."""
         value = derived.option(name, default)
-        plain = value is None or isinstance(value, (int, str, tuple, AxesByName))
-        return value if plain else self._plain(value, node, name)
+        return self._plain(value, node, name) if isinstance(value, Value) else value
 
     def _plain(self, value: Value, node: core.Node, what: str) -> Any:
         if isinstance(value, DictVal):

@@ -6,6 +6,7 @@ Writing yields a new version of the whole cell, so that every alias sees it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...frontend.pytree import Path
 from ...ir.builder import Sym
 from ...ir.errors import S2STypeError
 from ...ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Type, Var
+from ...ir.path_kinds import KIND_NAMES, dtype_kind
 from ...ir.record import field, record
 from ...ir.symbolic_dims import Facts
 from ...rules.declare import as_python_scalar
@@ -40,6 +42,7 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Rec,
     Ref,
     RestVal,
@@ -95,7 +98,7 @@ class Arrays(Part):
 
     # ---- reading
 
-    def sym(self, value: Num | Ref | Rec) -> Sym:
+    def sym(self, value: Value) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
             self.variables.note_access(value.cell)
@@ -105,7 +108,8 @@ class Arrays(Part):
             raise self.places.refusal(
                 self.places.stmt or self.places.frame.node, what, "", S2STypeError
             )
-        return Sym(self.b, value.operand)
+        scalar: Any = value
+        return Sym(self.b, scalar.operand)
 
     def read(self, ref: Ref) -> Var:
         base = self.state.heap[ref.cell]
@@ -135,9 +139,26 @@ class Arrays(Part):
             return self.b.emit("reshape", base, *what)
         return self.b.emit(kind, base, axes=what)
 
+    def require_one_kind(
+        self, value: Value, node: core.Node | None, needed: str, of_bools: bool = False
+    ) -> None:
+        """Refuses a number or array whose dtype depends on the path, where the dtype decides; with
+        `of_bools`, only one that is a bool on some path."""
+        if not isinstance(value, (Num, Ref)):
+            return
+        operand = self.state.heap[value.cell] if isinstance(value, Ref) else value.operand
+        lower, own = self.b.least_kind(operand), dtype_kind(operand.type)
+        if lower not in ("", own) and (lower == "b" or not of_bools):
+            names = KIND_NAMES[lower], KIND_NAMES[own]
+            self.places.refuse(
+                node,
+                f"{needed} of a value that is {names[0]} on one path and {names[1]} on another",
+                f"make it {names[1]} on all paths",
+            )
+
     # ---- results of operations
 
-    def wrap(self, result: Any, refs: tuple[Ref, ...] = ()) -> Value:
+    def wrap(self, result: Sym | Operand | PyObject, refs: tuple[Ref, ...] = ()) -> Value:
         """What a surface returned, as a value; views of the arguments stay views."""
         if isinstance(result, Sym):
             return self._wrap_operand(result.operand, refs)
@@ -176,7 +197,7 @@ class Arrays(Part):
                 self.state.entangle(array.cell, ref.cell)
         return array
 
-    def fold(self, operand: Var) -> tuple[Any] | None:
+    def fold(self, operand: Var) -> tuple[PyObject] | None:
         """An integer that is the same for every call is known: `len(static) - 1`, a fixed axis."""
         value = operand.type.value if isinstance(operand.type, Scalar) else None
         return (value.const,) if value is not None and value.is_const else None
@@ -335,7 +356,7 @@ class Arrays(Part):
     def live_values(self) -> list[Value]:
         """The values of names that may yet be read, and those outside of the function."""
         todo: list[Any] = []
-        frames = {f.depth: f for f in self.places.stack if f.owner is self.evaluator}
+        frames = {f.depth: f for f in self.places.stack if f.owner.session is self.session}
         for depth, env in enumerate(self.state.envs):
             frame = frames.get(depth)
             alive = None if frame is None else frame.lifetimes.get(id(frame.stmt))
@@ -349,10 +370,10 @@ class Arrays(Part):
         """Cells that can still be reached through a name that may yet be read."""
         return self.cells_in(self.live_values())
 
-    def cells_in(self, values: list[Value]) -> set[Cell]:
+    def cells_in(self, values: Iterable[Value | None]) -> set[Cell]:
         """The cells of these values, and all that can be reached from there."""
         found: set[Cell] = set()
-        todo = list(values)
+        todo: list[Any] = list(values)
         while todo:
             value = todo.pop()
             if isinstance(value, GeneratorVal):
@@ -382,13 +403,13 @@ class Arrays(Part):
         self.state.heap[cell] = Items(values)
         return ListVal(cell)
 
-    def new_dict(self, keys: tuple[Any, ...], values: tuple[Value, ...]) -> DictVal:
+    def new_dict(self, keys: tuple[PyObject, ...], values: tuple[Value, ...]) -> DictVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
         return DictVal(cell)
 
     def new_instance(
-        self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]
+        self, cls: PyObject, keys: tuple[PyObject, ...], values: tuple[Value, ...]
     ) -> InstanceVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
@@ -431,7 +452,7 @@ class Arrays(Part):
             return constant(not cond.known[0])
         return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
-    def static(self, value: Value, node: core.Node, what: str) -> Any:
+    def static(self, value: Value, node: core.Node, what: str) -> PyObject:
         """The Python value behind something that must be known while compiling."""
         if isinstance(value, Obj):
             return value.value
@@ -455,7 +476,7 @@ class Arrays(Part):
         assert isinstance(type_, Array)
         return type_
 
-    def pass_sizes(self, value: Any, param: Var, facts: Facts) -> None:
+    def pass_sizes(self, value: Num | Ref | Rec, param: Var, facts: Facts) -> None:
         """Tells the facts of a callee the sizes of an argument, where they are known here."""
         assert facts.sizes is not None
         type_ = self.ref_type(value) if isinstance(value, Ref) else value.operand.type
@@ -482,9 +503,7 @@ class Arrays(Part):
     def usable(self, value: Value, node: core.Node) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
-            self.places.need_unroll(
-                node, value.why, "use one name for one kind of thing", peel=True
-            )
+            self.places.need_unroll(node, value.why, value.advice, peel=True)
         return value.value if isinstance(value, Maybe) else value
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
 from ...ir.fixpoint import IterationLimit
 from ...ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
@@ -32,7 +33,7 @@ class CheckpointedLoops(Part):
         self,
         target: core.Expr,
         over: CheckpointedVal,
-        body: Any,
+        body: Callable[[], bool],
         until: str | None,
         node: core.Node,
     ) -> bool:

@@ -18,7 +18,15 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
-from ..operations.iterators import END, EXHAUSTED, Cursor, Iterators, LengthChanges
+from ..operations.iterators import (
+    END,
+    EXHAUSTED,
+    Cursor,
+    Iterators,
+    LengthChanges,
+    OneByOne,
+)
+from ..operations.lazy_iterators import LazyIterators
 from ..operations.operators import Operators
 from ..operations.streams import Stream, Streams
 from ..operations.truth import Truth
@@ -36,6 +44,7 @@ from ..values import (
     RangeVal,
     Value,
     constant,
+    number,
 )
 from .checkpointed_loops import CheckpointedLoops
 from .run_time_loops import RunTimeLoops
@@ -62,6 +71,7 @@ class Loops(Part):
     truth: Truth
     comparisons: Comparisons
     iterators: Iterators
+    lazy_iterators: LazyIterators
     python_calls: PythonCalls
     run_time_loops: RunTimeLoops
     checkpointed_loops: CheckpointedLoops
@@ -74,11 +84,33 @@ class Loops(Part):
         )
 
     def for_each(
-        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        iterable: Value,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loops.checkpointed_loop(target, iterable, body, until, node)
+        if not self.iterators.is_lazy(iterable, node):
+            return self._over(target, iterable, body, until, node)
+        attempt = self.session.checkpoint()
+        try:
+            return self._over(target, iterable, body, until, node)
+        except OneByOne as error:
+            self.session.rollback(attempt)
+
+            def take(element: Value) -> bool:
+                self.evaluator.bind(target, element, node)
+                return body()
+
+            return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+
+    def _over(
+        self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
+    ) -> bool:
         with self.iterators.consumed_by_loop(iterable, until, node) as (source, iterator):
             numeric = isinstance(source, (RangeVal, ProductVal))
             cursor = None if numeric else self.iterators.cursor(source)
@@ -144,7 +176,7 @@ class Loops(Part):
 
         def test() -> Num:
             count = self.python_calls.call_len((ListVal(cell),), {}, node)
-            return self.comparisons.compare("<", self.state.env[place], count, node)
+            return number(self.comparisons.compare("<", self.state.env[place], count, node))
 
         def inner() -> bool:
             position = self.state.env[place]
@@ -202,7 +234,7 @@ class Loops(Part):
         def rest() -> bool:
             return self.run_time_loops.stream_loop(target, stream, body, until, node, 1)
 
-        some = self.comparisons.compare(">", stream.count, constant(0), node)
+        some = number(self.comparisons.compare(">", stream.count, constant(0), node))
         return self.peel.first_and_rest(some, first, rest, until, node)
 
     def _unrolled(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ir.index_bounds import add_index_bounds
-from ...ir.nodes import For, Operand, Scalar, Var
+from ...ir.nodes import Const, For, Operand, Scalar, Var
 from ...ir.record import record
 from ...ir.symbolic_dims import Dim
 from ...syntax import core
@@ -15,7 +16,7 @@ from ..operations.streams import Stream
 from ..operations.truth import Truth
 from ..places import Places
 from ..session import Part
-from ..values import Num, RangeVal, constant
+from ..values import Num, RangeVal, constant, number
 
 
 @record(eq=False)
@@ -28,7 +29,12 @@ class RunTimeLoops(Part):
     truth: Truth
 
     def range_loop(
-        self, target: core.Expr, r: RangeVal, body: Any, until: str | None, node: core.Node
+        self,
+        target: core.Expr,
+        r: RangeVal,
+        body: Callable[[], bool],
+        until: str | None,
+        node: core.Node,
     ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
@@ -49,7 +55,9 @@ class RunTimeLoops(Part):
                 return True, None
             return False, self.until_operand(until, node)
 
-        block, carried, flag = self.loop_joins.loop(once, node)
+        bounds = [b.value for b in (start, stop, step) if isinstance(b, Const)]
+        runs = len(bounds) == 3 and bool(bounds[2]) and bool(range(*bounds))
+        block, carried, flag = self.loop_joins.loop(once, node, runs)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             For(
@@ -71,7 +79,7 @@ class RunTimeLoops(Part):
         self,
         target: core.Expr,
         stream: Stream,
-        body: Any,
+        body: Callable[[], bool],
         until: str | None,
         node: core.Node,
         start: int = 0,
@@ -80,7 +88,7 @@ class RunTimeLoops(Part):
 
         def inner() -> bool:
             # The position is not a name of the user's: it is gone before anyone sees it.
-            position = self.state.env.pop(index.id)
+            position = number(self.state.env.pop(index.id))
             self.evaluator.bind(target, stream.element(position), node)
             return body()
 

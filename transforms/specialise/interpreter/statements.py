@@ -6,6 +6,7 @@ import builtins
 import functools
 import types
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ...ir.record import field, record
 from ...syntax import core
-from ..caught_errors import CaughtErrors
+from ..control.caught_errors import CaughtErrors
 from ..control.joins import Joins
 from ..control.updates import Updates
 from ..dispatch import runs, table
@@ -46,12 +47,15 @@ from ..values import (
     Num,
     Obj,
     Partial,
+    PyObject,
     Ref,
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
     kind_text,
+    number,
 )
 from .expressions import BINARY, Expressions
 from .imports import Imports
@@ -186,7 +190,7 @@ class Statements(Part):
         for target in node.targets:
             self.bind(target, value, node)
 
-    def hint(self, target: core.Expr) -> Any:
+    def hint(self, target: core.Expr) -> AbstractContextManager[None]:
         return _Hint(self.b, target.id if isinstance(target, core.Name) else "t")
 
     def bind(self, target: core.Expr, value: Value, node: core.Node) -> None:
@@ -302,7 +306,7 @@ class Statements(Part):
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
                 count = self.arrays.wrap(self.b.emit("list_len", content.operand))
-                self._check_unpacked(count, len(names), node)
+                self._check_unpacked(number(count), len(names), node)
                 items = [self.lists.list_element(content, i) for i in range(len(names))]
             else:
                 self.places.refuse(node, f"{kind_text(value)} cannot be unpacked here")
@@ -347,7 +351,7 @@ class Statements(Part):
         rest = self.attributes.subscript(value, SliceVal(constant(at), until, None), node)
         edges = [*range(at), *range(-after, 0)]
         items = [self.attributes.row(value, constant(i), node) for i in edges]
-        return [*items[:at], self.stores.rows_of(rest, node), *items[at:]]
+        return [*items[:at], self.stores.rows_of(array(rest), node), *items[at:]]
 
     @runs(core.Augment)
     def run_Augment(self, node: core.Augment) -> None:
@@ -411,7 +415,7 @@ class Statements(Part):
             self.evaluator.call_method(current, "extend", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated = self.operators.binary(name, current, value, node)
+            repeated: Any = self.operators.binary(name, current, value, node)
             self.effects.refuse_growth(current.cell, node)
             self.arrays.refuse_shared(current.cell, node)
             if current.cell in self.streams.run_over:
@@ -479,7 +483,8 @@ class Statements(Part):
 
     def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
         if node.error is None:
-            self.places.refuse(node, "`raise` without an exception is not supported")
+            text = "`raise` without an exception is not supported"
+            self.places.refuse(node, text, "name the exception")
         call = node.error
         args: tuple[core.Expr, ...] = ()
         if isinstance(call, core.Call):
@@ -496,7 +501,7 @@ class Statements(Part):
             )
         return cls.__name__, self.message(args)
 
-    def message(self, args: tuple[core.Expr, ...]) -> tuple[Any, ...]:
+    def message(self, args: tuple[core.Expr, ...]) -> tuple[PyObject, ...]:
         if not args:
             return ()
         if isinstance(args[0], core.Format):

@@ -6,7 +6,7 @@ import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from ..values import (
     Ended,
     Growing,
     InstanceVal,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -47,6 +48,7 @@ from ..values import (
     Super,
     TupleVal,
     Value,
+    array,
     class_of,
     constant,
     kind_text,
@@ -130,7 +132,7 @@ class Attributes(Part):
             return self.object_attributes.attribute_of(owner, name, node)
         return self.places.refuse(node, f"{kind_text(owner)} has no attribute {name!r} here")
 
-    def _searched(self, value: Value) -> type:
+    def _searched(self, value: Any) -> type:
         """The class where Python looks for the methods of a value: its own, if it is one."""
         if isinstance(value, Obj):
             return value.value if isinstance(value.value, type) else type(value.value)
@@ -172,6 +174,7 @@ class Attributes(Part):
         if name == "ndim":
             return constant(self.arrays.ref_type(ref).ndim)
         if name == "dtype":
+            self.arrays.require_one_kind(ref, node, "the dtype")
             return Obj(np.dtype(self.arrays.ref_type(ref).dtype))
         if name in ("real", "imag"):
             return self._part(ref, name, node)
@@ -214,6 +217,7 @@ class Attributes(Part):
         if name == "T":
             return value
         if name == "dtype":
+            self.arrays.require_one_kind(value, node, "the dtype")
             return Obj(np.dtype(value.operand.type.dtype))
         if f"numpy.ndarray.{name}" in SURFACES:
             return Bound(value, name)
@@ -276,7 +280,7 @@ class Attributes(Part):
             )
         return self.places.refuse(node, f"{kind_text(owner)} cannot be indexed here")
 
-    def sequence_index(self, owner: Value, index: Value, node: core.Node) -> Value:
+    def sequence_index(self, owner: TupleVal | ListVal, index: Value, node: core.Node) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
         self.indexing.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
         for part in (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ():
@@ -315,19 +319,19 @@ class Attributes(Part):
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if not values and cell in self.arrays.run_time_lists:
             self.no_element("list index out of range")
-        if values and all(isinstance(v, Num) for v in values):
-            types = [v.operand.type for v in values]
+        numbers = [v for v in values if isinstance(v, Num)]
+        if values and len(numbers) == len(values):
+            types = [v.operand.type for v in numbers]
             if any(differ_in_integer_dtype(types[0], t) for t in types[1:]):
                 dtypes = ", ".join(sorted({t.dtype for t in types}))
                 text = f"a run-time index into numbers of the dtypes {dtypes}"
                 self.places.refuse(node, text, "convert them to one dtype")
-            exact = _common_dtype(values)
-            dtype = {} if exact is None else {"dtype": Obj(exact)}
-            array = self.arrays.wrap(
-                self.guards.surface_call("numpy.array", [list(values)], dtype, node)
-            )
-            element = self.indexing.index_value(array, (("int", index.operand),), node)
-            if not all(v.operand.type.weak for v in values):
+            exact = _common_dtype(numbers)
+            kwargs: Kwargs = {} if exact is None else {"dtype": Obj(exact)}
+            made = self.guards.surface_call("numpy.array", (TupleVal(values),), kwargs, node)
+            whole = array(self.arrays.wrap(made))
+            element = self.indexing.index_value(whole, (("int", index.operand),), node)
+            if not all(v.operand.type.weak for v in numbers):
                 return element
             dtype = self.arrays.sym(element).dtype  # Python's numbers stay Python's numbers
             return self.arrays.wrap(
@@ -340,7 +344,7 @@ class Attributes(Part):
         return self.indexing.index_value(value, items, node)
 
 
-def _common_dtype(values: tuple[Num, ...]) -> str | None:
+def _common_dtype(values: Sequence[Num]) -> str | None:
     """The dtype of NumPy's numbers that stand among Python's, if it holds those without loss:
     `[np.float32(x), 2.0]` are float32 wherever they are used with float32."""
     kinds = [v.operand.type for v in values]

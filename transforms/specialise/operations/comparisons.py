@@ -25,6 +25,7 @@ from ..values import (
     DictVal,
     InstanceVal,
     IterVal,
+    Kwargs,
     ListVal,
     Num,
     Obj,
@@ -34,8 +35,10 @@ from ..values import (
     TupleVal,
     Value,
     ViewVal,
+    array,
     constant,
     kind_text,
+    number,
 )
 from ..variables import Variables
 from .operators import Operators
@@ -98,6 +101,7 @@ class Comparisons(Part):
         """`a < b < c`: `c` is evaluated only if `a < b` holds."""
         right = self.evaluator.eval(node.rights[position])
         if _is_set(node.rights[position]):
+            assert isinstance(right, TupleVal)
             for value in (left, *right.values):
                 self._must_hash(value, node)
         result = self.compare(node.ops[position], left, right, node)
@@ -122,9 +126,13 @@ class Comparisons(Part):
             same = self._same_object(left, right, node)
             return same if op == "is" else self.truth.not_(same, node)
         if op in ("in", "not in"):
-            found = self.arrays.python_bool(self._contains(left, right, node))
+            found = self.arrays.python_bool(number(self._contains(left, right, node)))
             return found if op == "in" else self.truth.not_(found, node)
+        sized = self.operators.sized
+        left, right = sized(left, right, node, True), sized(right, left, node, True)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.operators.binary(COMPARE[op], left, right, node)
+        if all(isinstance(v, Obj) and isinstance(v.value, int) for v in (left, right)):
             return self.operators.binary(COMPARE[op], left, right, node)
         result = self.special_compare(op, left, right, node)
         if result is not None:
@@ -146,20 +154,20 @@ class Comparisons(Part):
 
     def _compare_with_numpy(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         """An array or a NumPy number compares elementwise, with whatever it is compared."""
-        array, other = (left, right) if _is_numpy(left) else (right, left)
+        mine, other = (left, right) if _is_numpy(left) else (right, left)
         if _sequence_class(other) is not None or isinstance(other, RangeVal):
             made = self.surface_calls.call_surface("numpy.array", (other,), {}, node)
-            pair = (array, made) if array is left else (made, array)
+            pair = (mine, made) if mine is left else (made, mine)
             return self.operators.binary(COMPARE[op], *pair, node)
         plain = isinstance(other, Obj) and isinstance(other.value, _PLAIN)
         if op not in ("==", "!=") or not (plain or isinstance(other, DictVal)):
             kinds = f"{kind_text(left)} and {kind_text(right)}"
             return self.places.refuse(node, f"comparing {kinds} is not supported")
         differs = constant(op == "!=")
-        if isinstance(array, Num) or not self.arrays.ref_type(array).ndim:
+        if isinstance(mine, Num) or not self.arrays.ref_type(array(mine)).ndim:
             return differs
-        dtype = {"dtype": Obj(np.dtype(bool))}
-        return self.surface_calls.call_surface("numpy.full_like", (array, differs), dtype, node)
+        dtype: Kwargs = {"dtype": Obj(np.dtype(bool))}
+        return self.surface_calls.call_surface("numpy.full_like", (mine, differs), dtype, node)
 
     def _compare_sequences(self, op: str, left: Value, right: Value, node: core.Node) -> Value:
         p, q = self.objects.static_items(left), self.objects.static_items(right)
@@ -175,7 +183,7 @@ class Comparisons(Part):
             total = self.truth.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
         if len(p) != len(q):  # tuples compare the elements that both have, which may fail
             total = constant(False)
-        total = self.arrays.python_bool(total)
+        total = self.arrays.python_bool(number(total))
         return total if op == "==" else self.truth.not_(total, node)
 
     def _ordered(self, op: str, p: list[Value], q: list[Value], node: core.Node) -> Value:
@@ -211,7 +219,7 @@ class Comparisons(Part):
             p, q = self.objects.static_items(left), self.objects.static_items(right)
             if p is None or q is None:
                 self.places.refuse(node, "comparing ranges needs bounds known while compiling")
-            return constant([x.known for x in p] == [y.known for y in q])
+            return constant([number(x).known for x in p] == [number(y).known for y in q])
         if isinstance(left, ViewVal) and isinstance(right, ViewVal):
             return self._equal_views(left, right, node)
         for side, other in ((left, right), (right, left)):
@@ -253,15 +261,17 @@ class Comparisons(Part):
             return constant(False)
         if _is_identical(left, right):
             return constant(True)
-        if isinstance(left, Ref) and {left.cell, right.cell} <= self.variables.variables.keys():
+        known = self.variables.variables
+        if (
+            isinstance(left, Ref)
+            and isinstance(right, Ref)
+            and {left.cell, right.cell} <= known.keys()
+        ):
             # Which Variables these are is guarded; a part of one is an array of its own.
             unsure = bool(left.path and right.path)
-            if (
-                self.variables.variables[left.cell] is self.variables.variables[right.cell]
-                and not unsure
-            ):
+            if known[left.cell] is known[right.cell] and not unsure:
                 return constant(not left.path and not right.path)
-        elif isinstance(left, Ref):
+        elif isinstance(left, Ref) and isinstance(right, Ref):
             others = left.cell is not right.cell and self._may_be_one(left, right)
             unsure = others or left == right
         elif hasattr(left, "cell"):
@@ -275,7 +285,7 @@ class Comparisons(Part):
             )
         return constant(False)
 
-    def _may_be_one(self, left: Value, right: Value) -> bool:
+    def _may_be_one(self, left: Any, right: Any) -> bool:
         """Whether distinct cells may be one object: two arguments, or one of two."""
         p, q = left.cell, right.cell
         given = all(c.param is not None or c.path for c in (p, q))
@@ -287,7 +297,9 @@ class Comparisons(Part):
         if any(t.dtype == "bool" for t in types):
             if types[0].dtype != types[1].dtype or types[0].weak != types[1].weak:
                 return constant(False)
-            return self.operators.binary("equal", left, right, node)  # there are but two objects
+            return number(
+                self.operators.binary("equal", left, right, node)
+            )  # there are but two objects
         if left is right or (left.operand == right.operand and isinstance(left.operand, Var)):
             return constant(True)
         known = [n.known[0] for n in (left, right) if n.known is not None]

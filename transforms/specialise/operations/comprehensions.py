@@ -13,7 +13,19 @@ from ..outside.objects import Objects
 from ..places import NeedUnroll, Places
 from ..scopes import makes_functions, renamed, targets_of
 from ..session import Part
-from ..values import DictVal, InstanceVal, ListVal, Num, Obj, Rec, Ref, TupleVal, Value, constant
+from ..values import (
+    DictVal,
+    InstanceVal,
+    ListVal,
+    Num,
+    Obj,
+    Rec,
+    Ref,
+    TupleVal,
+    Value,
+    constant,
+    number,
+)
 from .operators import Operators
 from .truth import Truth
 
@@ -38,7 +50,8 @@ class Comprehensions(Part):
         if items is None:
             self.places.need_unroll(node, why, "use an array")
         # A key that comes twice stands where it came first and holds what came last.
-        found = {self.operators.dict_key(i.values[0], node): i.values[1] for i in items}
+        pairs = [i.values for i in items if isinstance(i, TupleVal)]
+        found = {self.operators.dict_key(key, node): value for key, value in pairs}
         return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
     def comprehension(self, node: core.Comp, first: Value | None = None) -> Value:
@@ -62,12 +75,14 @@ class Comprehensions(Part):
         first: Value,
         action: Callable[[Value], None],
         until: str | None = None,
+        apart: bool = False,
     ) -> None:
-        """Runs the loops of a comprehension, with an action on each of its elements."""
+        """Runs the loops of a comprehension, with an action on each of its elements; `apart`: the
+        action must not see the comprehension's variables."""
         read_later: list[bool] = []
         kept = makes_functions(node)
         targets = targets_of(node)
-        if kept:
+        if kept or apart:
             scope = self.b.names.fresh("scope")
             names = {n: f"<{n} {scope}>" for n in sorted(targets)}
             node, targets = renamed(node, names), set(names.values())
@@ -82,11 +97,12 @@ class Comprehensions(Part):
             clause = node.clauses[depth]
 
             def body() -> bool:
-                cond = constant(True)
+                cond: Num = constant(True)
                 for test in clause.tests:
-                    cond = self.truth.lazy_and(
+                    both = self.truth.lazy_and(
                         cond, lambda test=test: self.truth.condition(test), test
                     )
+                    cond = number(both)
                 if cond.known is not None:
                     ended = level(depth + 1) if cond.known[0] else False
                 else:

@@ -11,7 +11,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Num, Obj, Ref, TupleVal, Value, kind_text
+from ..values import Num, Obj, PyObject, Ref, TupleVal, Value, kind_text
 
 
 @record(eq=False)
@@ -50,13 +50,13 @@ class Formatting(Part):
         )
         return Obj(None)
 
-    def print_parts(self, node: core.Expr) -> list[Any]:
+    def print_parts(self, node: core.Expr) -> list[PyObject]:
         """What is printed for an argument: several for one with a star."""
         if isinstance(node, core.Format):
             return [tuple(self.message_parts(node))]
         return [self.print_part(value, node) for value in self.evaluator.elements((node,))]
 
-    def print_part(self, value: Value, node: core.Expr) -> Any:
+    def print_part(self, value: Value, node: core.Expr) -> PyObject:
         if isinstance(value, (Num, Ref)):
             return self.arrays.sym(value).operand
         if isinstance(value, Obj):
@@ -65,7 +65,7 @@ class Formatting(Part):
             node, f"printing {kind_text(value)} is not supported", "print its parts"
         )
 
-    def message_parts(self, node: core.Format) -> list[Any]:
+    def message_parts(self, node: core.Format) -> list[PyObject]:
         """The texts and numbers of an f-string."""
         parts: list[Any] = []
         for part in node.parts:

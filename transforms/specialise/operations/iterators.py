@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ...ir.errors import S2SError
 from ...ir.nodes import Assign, Block, For, If, Raise, While, walk
 from ...ir.record import record, replace
 from ...syntax import core
 from ...syntax.names import names_in
 from ...syntax.traverse import walk as walk_syntax
-from ..caught_errors import can_fail
+from ..control.caught_errors import can_fail
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
 from ..outside.objects import Objects
@@ -43,7 +44,9 @@ from ..values import (
     Obj,
     ProductVal,
     RangeVal,
+    Ref,
     RestVal,
+    SliceVal,
     SnapshotVal,
     TupleVal,
     Value,
@@ -58,13 +61,23 @@ from .truth import Truth
 EXHAUSTED = TupleVal(())
 
 
-END = object()
+END = Value()
 
 
 LAZY = (GeneratorVal, MapVal, LibraryVal)
 
 
 ADVICE = "make a list of it: `list(...)`"
+PLAIN = "use a plain loop, or a list: `list(...)`"
+
+
+class OneByOne(Exception):
+    """The elements of an iterator must be computed between the iterations of a loop; `refusal` is
+    for when that is not possible."""
+
+    def __init__(self, refusal: S2SError) -> None:
+        self.refusal = refusal
+        super().__init__(refusal.message)
 
 
 @record(eq=False)
@@ -123,8 +136,17 @@ class Iterators(Part):
         if isinstance(source, KeysVal):
             self.check_keys(source, node)
             return source.inner
+        if isinstance(source, RestVal) and isinstance(source.inner, Ref):
+            left = SliceVal(constant(source.start), None, None)
+            return self.attributes.subscript(source.inner, left, node)
         if isinstance(source, SnapshotVal):
-            if self.state.heap.get(source.cell) is not source.content:
+            now = self.state.heap.get(source.cell)
+            if isinstance(source.content, Items) and isinstance(now, Items):
+                # `reversed(list)` counts down from where the list ended, as the list is by then.
+                count = len(source.content.values)
+                items = now.values[:count][::-1] if len(now.values) >= count else ()
+                return TupleVal(items)
+            if now is not source.content:
                 self.places.refuse(
                     node, "what this runs over has changed since it was made", ADVICE
                 )
@@ -198,10 +220,11 @@ class Iterators(Part):
             return False
 
         def body() -> bool:
-            values = self.state.env.pop(element).values
+            pair: Any = self.state.env.pop(element)
+            values = pair.values
             if not value.keeps:
                 return keep(self.evaluator.call(value.function, values, {}, node))
-            kept = self._is_kept(value.function, values[0], node)
+            kept = self.is_kept(value.function, values[0], node)
             if kept.known is not None:
                 return keep(values[0]) if kept.known[0] else False
             return self.joins.if_(kept, lambda: keep(values[0]), lambda: False)
@@ -210,7 +233,7 @@ class Iterators(Part):
         self.evaluator.for_each(target, source, body, None, node)
         return self.arrays.usable(self.state.env.pop(made), node)
 
-    def _is_kept(self, function: Value, item: Value, node: core.Node) -> Num:
+    def is_kept(self, function: Value, item: Value, node: core.Node) -> Num:
         if isinstance(function, Obj) and function.value is None:
             return self.truth.truth(item, node)
         return self.truth.truth(self.evaluator.call(function, (item,), {}, node), node)
@@ -242,8 +265,12 @@ class Iterators(Part):
         if until is None:
             self.state.heap[cell] = EXHAUSTED
         else:
-            left = Conflict("how much a loop has left of this iterator depends on the run")
+            left = left_unknown("a loop")
             self.state.heap.update(dict.fromkeys([cell, *iterators], left))
+
+    def is_lazy(self, value: Value, node: core.Node) -> bool:
+        """Whether a loop over it may have to compute its elements one by one."""
+        return isinstance(value, IterVal) and _has(self._resolved(value, node), LAZY)
 
     def _resolved(self, source: Value, node: core.Node) -> Value:
         """A sequence with what its iterators have left in their places; nothing is consumed."""
@@ -279,7 +306,7 @@ class Iterators(Part):
             before.heap[cell] = self.state.heap[cell]
         if self.state.changed_since(before) or not self.is_quiet(block, until is None):
             text = "what this iterator computes has effects, or may fail, between iterations"
-            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+            raise OneByOne(self.places.refusal(node, text, PLAIN))
         self.b.block.extend(block)
         return made
 
@@ -322,7 +349,7 @@ class Iterators(Part):
             return None
         if not isinstance(source, GeneratorVal) or source.frame is not self.places.frame:
             text = "what this iterator computes has effects, or may fail, after the first element"
-            self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+            self.places.refuse(node, text, PLAIN)
         flag = f"<found L{node.line}>"
         self.state.env[flag] = constant(False)
 
@@ -331,7 +358,7 @@ class Iterators(Part):
             self.state.env[flag] = found if wanted else self.truth.not_(found, node)
 
         self.comprehensions.generate(source.node, source.first, look, flag)
-        left = Conflict("how much of this generator is left depends on the run")
+        left = left_unknown("a search")
         self.state.heap[value.cell] = left
         return self.truth.truth(self.arrays.usable(self.state.env.pop(flag), node), node)
 
@@ -351,12 +378,13 @@ class Iterators(Part):
             same = all(p is q for p, q in zip(found, now))
             if not same or any(self.state.heap.get(c) is not v for c, v in held.items()):
                 text = "this loop changes what its iterator is computed from"
-                self.places.refuse(node, text, "use a plain loop, or a list: `list(...)`")
+                raise OneByOne(self.places.refusal(node, text, PLAIN))
 
         return check
 
     def check_keys(self, source: KeysVal, node: core.Node) -> None:
-        now = self.arrays.usable(self.state.heap[source.inner.cell], node).keys
+        content: Any = self.arrays.usable(self.state.heap[source.inner.cell], node)
+        now = content.keys
         if len(now) != len(source.keys):
             self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
         if now != source.keys:
@@ -395,7 +423,7 @@ class Iterators(Part):
 class Cursor:
     """A position in a sequence."""
 
-    def __init__(self, owner: Any, source: Value) -> None:
+    def __init__(self, owner: Iterators, source: Any) -> None:
         self.owner, self.source, self.at = owner, source, 0
 
     def next(self, node: core.Node) -> Value:
@@ -418,7 +446,7 @@ class Cursor:
 
 
 class _TupleCursor(Cursor):
-    def __init__(self, owner: Any, source: Value, items: list[Value]) -> None:
+    def __init__(self, owner: Iterators, source: Value, items: list[Value]) -> None:
         super().__init__(owner, source)
         self.items = items
 
@@ -441,13 +469,13 @@ class _DictCursor(Cursor):
     def item(self, node: core.Node) -> Value:
         self.owner.check_keys(self.source, node)
         items = self.owner.objects.static_items(self.source.inner)
-        return items[self.at] if self.at < len(items) else END
+        return items[self.at] if items and self.at < len(items) else END
 
 
 class _ZipCursor(Cursor):
     """Of `zip` and of `enumerate`."""
 
-    def __init__(self, owner: Any, source: Value, inners: list[Cursor]) -> None:
+    def __init__(self, owner: Iterators, source: Value, inners: list[Cursor]) -> None:
         super().__init__(owner, source)
         self.inners = inners
 
@@ -481,10 +509,16 @@ def _after_zip(sizes: list[Any], position: int) -> Value:
     """What `zip` leaves of one of several iterators: it takes one element of each in turn, until
     there is none."""
     if any(items is None for items in sizes):
-        return Conflict("how much zip has left of this iterator depends on the run")
+        return left_unknown("zip")
     rounds = min(len(items) for items in sizes)
     last = next(i for i, items in enumerate(sizes) if len(items) == rounds)
     return TupleVal(tuple(sizes[position][rounds + (position < last) :]))
+
+
+def left_unknown(by: str) -> Conflict:
+    """The content of an iterator of which something has taken an unknown part."""
+    why = f"how much {by} has left of this iterator depends on the run"
+    return Conflict(why, "use a list and an index")
 
 
 def _inside(value: Value) -> tuple[Any, ...]:

@@ -12,7 +12,18 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..places import Places
 from ..session import Part
-from ..values import Growing, ListVal, Num, Obj, RangeVal, SliceVal, Value, constant, kind_text
+from ..values import (
+    Growing,
+    ListVal,
+    Num,
+    Obj,
+    RangeVal,
+    SliceVal,
+    Value,
+    constant,
+    kind_text,
+    number,
+)
 
 
 @record(eq=False)
@@ -98,7 +109,7 @@ class ListParts(Part):
         index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def body() -> bool:
-            position = self.state.env.pop(index.id)
+            position = number(self.state.env.pop(index.id))
             element = self.lists.list_element(content, position.operand)
             self.evaluator.call_method(self.state.env[name], "append", (element,), {}, node)
             return False

@@ -30,6 +30,7 @@ from ..values import (
     ZipVal,
     constant,
     kind_text,
+    number,
 )
 from .attributes import Attributes
 from .operators import Operators
@@ -78,7 +79,7 @@ class Streams(Part):
         finally:
             del self.run_over[len(self.run_over) - len(lists) :]
 
-    def lists_in(self, iterable: Value) -> list[Cell]:
+    def lists_in(self, iterable: Value | None) -> list[Cell]:
         """The run-time lists that a loop runs over."""
         inner = getattr(iterable, "inners", None) or [getattr(iterable, "inner", None)]
         if isinstance(iterable, (ZipVal, EnumerateVal, ProductVal)):
@@ -99,12 +100,12 @@ class Streams(Part):
             )
         if isinstance(iterable, ListVal) and isinstance(self.state.heap[iterable.cell], Growing):
             cell = iterable.cell
-            count = self.arrays.wrap(self.b.emit("list_len", self.state.heap[cell].operand))
+            count = number(self.arrays.wrap(self.b.emit("list_len", self.state.heap[cell].operand)))
             return Stream(
                 count, lambda k: self.lists.list_element(self.state.heap[cell], k.operand)
             )
         if isinstance(iterable, Rec):
-            count = self.arrays.wrap(self.b.emit("shape", iterable.operand, axis=0))
+            count = number(self.arrays.wrap(self.b.emit("shape", iterable.operand, axis=0)))
             return Stream(count, lambda k: self.indexing.record_index(iterable, k, node))
         if isinstance(iterable, RangeVal):
             return Stream(
@@ -150,20 +151,20 @@ class Streams(Part):
             return None
         if any(not isinstance(x.type, Scalar) or x.type.dtype != "int64" for x in made.args):
             return None
-        start, stop, step = (self.arrays.wrap(self.b.sym(x)) for x in made.args)
+        start, stop, step = (number(self.arrays.wrap(self.b.sym(x))) for x in made.args)
         return RangeVal(start, stop, step)
 
     def _product_stream(self, product: ProductVal, node: core.Node) -> Stream:
         inners = [self.stream(i, node) for i in product.inners]
-        count = constant(1)
+        count: Num = constant(1)
         for inner in inners:
-            count = self.operators.binary("multiply", count, inner.count, node)
+            count = self._number("multiply", count, inner.count, node)
 
         def element(k: Num) -> Value:
             places: list[Num] = []
             for inner in inners[:0:-1]:
-                places.append(self.operators.binary("remainder", k, inner.count, node))
-                k = self.operators.binary("floor_divide", k, inner.count, node)
+                places.append(self._number("remainder", k, inner.count, node))
+                k = self._number("floor_divide", k, inner.count, node)
             places.append(k)
             index = TupleVal(tuple(i.element(p) for i, p in zip(inners, places[::-1])))
             if product.array is None:
@@ -184,16 +185,25 @@ class Streams(Part):
         start, stop, step = (self.b.sym(p.operand) for p in (r.start, r.stop, r.step))
         if r.start.known == (0,) and r.step.known == (1,):
             return Num(self.b.emit("maximum", stop, 0).operand)
-        count = -((start - stop) // step)
-        return Num(self.b.emit("maximum", count, 0).operand)
+        # The difference of the bounds of an empty range could wrap.
+        up = None if r.step.known is None else r.step.known[0] > 0
+        names = {None: ("maximum", "minimum"), True: ("maximum",), False: ("minimum",)}[up]
+        ends = [self.b.emit(name, stop, start) for name in names]
+        end = self.b.emit("where", step > 0, *ends) if up is None else ends[0]
+        distance = start - end
+        fits = (distance == 0) | ((distance < 0) == (step > 0))
+        self.b.check(fits, "OverflowError", "Python int too large to convert to C ssize_t")
+        return Num((-(distance // step)).operand)
 
     def _range_element(self, r: RangeVal, k: Num, node: core.Node) -> Value:
         if r.reverse:
             count = self.range_count(r)
-            k = self.operators.binary(
-                "subtract", self.operators.binary("subtract", count, k, node), constant(1), node
-            )
+            k = self._number("subtract", count, k, node)
+            k = self._number("subtract", k, constant(1), node)
         if r.start.known == (0,) and r.step.known == (1,):
             return k
         scaled = self.operators.binary("multiply", k, r.step, node)
         return self.operators.binary("add", r.start, scaled, node)
+
+    def _number(self, name: str, x: Num, y: Num, node: core.Node) -> Num:
+        return number(self.operators.binary(name, x, y, node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +29,7 @@ from ..values import (
     Value,
     ViewVal,
     constant,
+    number,
 )
 from .streams import Streams
 
@@ -92,16 +94,16 @@ class Truth(Part):
         combine = self.lazy_and if node.op == "and" else self.lazy_or
         value = self.condition(node.values[0])
         for other in node.values[1:]:
-            value = combine(value, lambda other=other: self.condition(other), node)
+            value = number(combine(value, lambda other=other: self.condition(other), node))
         return value
 
-    def lazy_and(self, left: Value, right: Any, node: core.Node) -> Value:
+    def lazy_and(self, left: Value, right: Callable[[], Value], node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return right() if cond.known[0] else left
         return self._short_circuit(cond, left, right, "logical_and", node)
 
-    def lazy_or(self, left: Value, right: Any, node: core.Node) -> Value:
+    def lazy_or(self, left: Value, right: Callable[[], Value], node: core.Node) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
             return left if cond.known[0] else right()
@@ -115,16 +117,16 @@ class Truth(Part):
         attempt = self.session.checkpoint()
         before = self.state.copy()
         block: Block = []
-        value: Value = None
+        value: Value | None = None
         with self.b.into(block), self.joins.at_run_time(), suppress(Ended):
             try:
                 value = right()
             except Exception as error:
                 if not self.joins.raised_when_reached(error):
                     raise
-        is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
+        scalar = isinstance(value, Num) and value.operand.type.dtype == "bool"
         harmless = all(_harmless(s) for s in block) and not self.state.changed_since(before)
-        if is_bool and left is cond and harmless:
+        if isinstance(value, Num) and scalar and left is cond and harmless:
             self.b.block.extend(block)
             if value.known is not None:
                 stays = value.known[0] == (name == "logical_and")

@@ -24,6 +24,7 @@ from ..values import (
     ListVal,
     Num,
     Obj,
+    PyObject,
     Ref,
     TupleVal,
     Value,
@@ -47,7 +48,9 @@ class Builds(Part):
     arrays: Arrays
     objects: Objects
 
-    def build_objects(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def build_objects(
+        self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> Value:
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
         sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
         only to complete what comes next, if there is much of it, and then all begins again."""
@@ -141,7 +144,7 @@ class Builds(Part):
             return self.variables.variables[value.cell]
         return self.arrays.static(value, node, "what an object is built with")
 
-    def look(self, function: Any, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+    def look(self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         """Runs a function that looks at structures, sizes and dtypes, to complain about them: in
         Python, on arrays that hold no numbers.  Nothing of it is left in the program."""
         self._refuse_in_callee(node, "looks at sizes")

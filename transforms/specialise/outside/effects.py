@@ -32,7 +32,7 @@ class Counts(Exception):
         super().__init__(paths)
 
 
-def _is_baked_int(value: Value) -> bool:
+def _is_baked_int(value: Value | None) -> bool:
     known = value.known[0] if isinstance(value, Num) and value.known is not None else None
     return isinstance(known, int) and not isinstance(known, bool)
 
@@ -126,7 +126,9 @@ class Effects(Part):
         known = Fields((*first.keys, name), (*first.values, before))
         self.arrays.note_first_content(cell, known)
 
-    def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: core.Node) -> None:
+    def refuse_changed(
+        self, looked_up: dict[tuple[int, str | None], str], callee: str, node: core.Node
+    ) -> None:
         """A function that stays a call reads objects and containers as they were before the whole
         program ran.  What has been set since is not passed to it."""
         for (key, name), text in looked_up.items():

@@ -17,7 +17,7 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import Cell, Fields, InstanceVal, Obj, TupleVal, Undefined, Value, constant
+from ..values import Cell, Fields, InstanceVal, Obj, PyObject, TupleVal, Undefined, Value, constant
 from .objects import _PACKAGE, Objects, _is_library, path_of_class
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, slice, np.dtype, np.generic, type(None))
@@ -115,7 +115,7 @@ class ObjectAttributes(Part):
             self.shared.object_guards.append(ObjectGuard(path, "item", (name, False)))
         self.guard_no_method(owner, name)
 
-    def guard_no_method(self, owner: Value, name: str) -> None:
+    def guard_no_method(self, owner: Obj | InstanceVal | TupleVal, name: str) -> None:
         """A user's class that does not define a name may do so later."""
         cls = type(owner.value) if isinstance(owner, Obj) else owner.cls
         if cls is None or not _may_change(cls):
@@ -141,7 +141,9 @@ class ObjectAttributes(Part):
             raise self.places.located(AttributeError(f"there is no attribute {name!r} yet"), node)
         return value
 
-    def guard_class(self, owner: Value, function: types.FunctionType, *names: str) -> None:
+    def guard_class(
+        self, owner: Obj | InstanceVal | TupleVal, function: types.FunctionType, *names: str
+    ) -> None:
         """A function that was found in the class of an object may be replaced there."""
         if isinstance(owner, Obj):
             self._guard_function(path_of_class(owner), function, names)
@@ -149,7 +151,7 @@ class ObjectAttributes(Part):
             self.guard_method(owner, owner.cls, owner.cls, function, *names)
 
     def guard_method(
-        self, owner: Value, cls: type, definer: type, function: Any, *names: str
+        self, owner: Value, cls: type, definer: type, function: PyObject, *names: str
     ) -> None:
         """The same for one that a class, or one of those it is derived from, defines."""
         place = self.objects.class_value(cls, path_of_class(owner)).path

@@ -40,7 +40,7 @@ from ...frontend.pytree import (
 )
 from ...ir.builder import const
 from ...ir.errors import UnsupportedError
-from ...ir.nodes import Var
+from ...ir.nodes import Array, Var
 from ...ir.record import field, record
 from ...syntax import core
 from ..heap.arrays import Arrays
@@ -51,12 +51,14 @@ from ..values import (
     Cell,
     DictVal,
     EnumerateVal,
+    InstanceVal,
     Items,
     KeysVal,
     ListVal,
     Num,
     Obj,
     ProductVal,
+    PyObject,
     RangeVal,
     Rec,
     Ref,
@@ -80,7 +82,9 @@ class Objects(Part):
     arrays: Arrays
     lifted: dict[Any, Value] = field(default_factory=dict, init=False)
     # those reached, and by which path first
-    containers: list[tuple[Path, Any, Value]] = field(default_factory=list, init=False)
+    containers: list[tuple[Path, object, ListVal | DictVal | InstanceVal]] = field(
+        default_factory=list, init=False
+    )
     reached: dict[Any, list[Var]] = field(default_factory=dict, init=False)
     # attributes (object, name) and containers (object, None) that were read, by identity
     looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict, init=False)
@@ -89,7 +93,7 @@ class Objects(Part):
 
     # ---- arguments
 
-    def argument(self, spec: Spec, path: Path, value: Any) -> Value:
+    def argument(self, spec: Spec, path: Path, value: PyObject) -> Value:
         """The value of an argument, or of a part of one; leaves become parameters."""
         if path in self.session.baked:
             return self.bake(value, path)
@@ -119,7 +123,7 @@ class Objects(Part):
             return None
         return getattr(value, key) if kind in ("namedtuple", "dataclass") else value[key]
 
-    def parameter(self, spec: Spec, path: Path, value: Any) -> Value:
+    def parameter(self, spec: Spec, path: Path, value: PyObject) -> Value:
         name = self.b.names.fresh(path_name(path))
         var = Var(name, leaf_type(spec, name), name)
         self.b.names.keep(name)
@@ -145,14 +149,16 @@ class Objects(Part):
         self.state.adopt(cell, var)
         return Ref(cell)
 
-    def bake(self, value: Any, path: Path) -> Value:
+    def bake(self, value: PyObject, path: Path) -> Value:
         """A static value: part of the specialisation, guarded."""
         self.shared.object_guards.append(ObjectGuard(path, "equals", value))
         return self.lift(value, path, guarded=True, static=True)
 
     # ---- everything reached otherwise
 
-    def lift(self, value: Any, path: Path, guarded: bool = False, static: bool = False) -> Value:
+    def lift(
+        self, value: PyObject, path: Path, guarded: bool = False, static: bool = False
+    ) -> Value:
         """The value of something reached by `path` while specialising."""
         if path in self.lifted:
             return self.lifted[path]
@@ -232,7 +238,7 @@ class Objects(Part):
                 self.shared.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
                 return lifted
         out = self._lift_parts(value, path)
-        if not isinstance(value, tuple):
+        if isinstance(out, (ListVal, DictVal, InstanceVal)):
             self.containers.append((path, value, out))
         return out
 
@@ -278,12 +284,12 @@ class Objects(Part):
         if guard not in self.shared.object_guards:
             self.shared.object_guards.append(guard)
 
-    def held(self, value: Any) -> Path:
+    def held(self, value: PyObject) -> Path:
         """The path of an object to which nothing leads.  It means nothing in another process."""
         self.shared.loose = True
         return (("held", Held(value)),)
 
-    def unreachable(self, function: types.FunctionType, name: str, value: Any) -> Value:
+    def unreachable(self, function: types.FunctionType, name: str, value: PyObject) -> Value:
         """A name of a function to which no path leads: what it stands for cannot be read again
         at the next call."""
         if isinstance(value, (types.FunctionType, types.ModuleType, type)):
@@ -296,14 +302,14 @@ class Objects(Part):
             "define the function or class at module level, or pass the value in",
         )  # fmt: skip
 
-    def lift_name(self, value: Any, path: Path) -> Value:
+    def lift_name(self, value: PyObject, path: Path) -> Value:
         if is_constant_module(value):
             return self.lift_library(value, path)
         if _is_library(value) and not _is_jitclass(value):
             return self.lift_library(value, path)
         return self.lift(value, path)
 
-    def lift_library(self, value: Any, path: Path) -> Value:
+    def lift_library(self, value: PyObject, path: Path) -> Value:
         """What belongs to a library does not change, but who names it may name another."""
         if path not in self.lifted:
             (root, _), *steps = path
@@ -326,7 +332,9 @@ class Objects(Part):
         except (AttributeError, KeyError):
             found = None
         path = path if found is cls else otherwise
-        return self.lift(cls, path or self.held(cls))
+        made = self.lift(cls, path or self.held(cls))
+        assert isinstance(made, Obj)
+        return made
 
     def static_items(self, value: Value) -> list[Value] | None:
         """The elements of a sequence whose length is known; None for run-time ones."""
@@ -394,7 +402,7 @@ class Objects(Part):
         """Where the program reads what is lifted next."""
         self.reading = node
 
-    def variable(self, value: Any, path: Any) -> Ref:
+    def variable(self, value: PyObject, path: Path) -> Ref:
         """A Variable: the array in it, which tapes watch.  By whatever path it is reached, it
         is one."""
         for cell, known in self.variables.variables.items():
@@ -404,10 +412,13 @@ class Objects(Part):
         self.shared.object_guards.append(watched)
         array = (*path, (".", "_array"))
         ref = self.lift(value._array, array)
+        assert isinstance(ref, Ref)
         self.variables.watch(ref.cell, value)
         # A caller passes the array on, and knows that it is a Variable's.
         self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
-        self.variables.know_small_sizes(self.arrays.read(ref).type)
+        type_ = self.arrays.read(ref).type
+        assert isinstance(type_, Array)
+        self.variables.know_small_sizes(type_)
         return ref
 
 
@@ -421,8 +432,9 @@ def view_items(content: Any, kind: str) -> list[Value]:
 
 def path_of_class(value: Value) -> Path:
     """That of the class of an object, if one leads to it."""
-    is_object = isinstance(value, Obj) and not isinstance(value.value, type)
-    return (*value.path, (".", "__class__")) if is_object and value.path else ()
+    if isinstance(value, Obj) and value.path and not isinstance(value.value, type):
+        return (*value.path, (".", "__class__"))
+    return ()
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from ...ir.builder import Sym
 from ...ir.complex_ops import refuse_complex
 from ...ir.errors import S2SError, UnsupportedError
 from ...ir.op_registry import NeedStatic
+from ...ir.path_kinds import dtype_kind
 from ...ir.record import record
 from ...rules import SURFACES
 from ...rules.integer_arguments import convert_integer_arguments
@@ -27,6 +30,7 @@ from ..values import (
     ListVal,
     Num,
     Obj,
+    PyObject,
     Rec,
     Ref,
     RngVal,
@@ -45,16 +49,21 @@ class Guards(Part):
     arrays: Arrays
     objects: Objects
 
-    def surface_call(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
+    def surface_call(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> PyObject:
         with self.guarding(node, path):
             plain = [self.to_surface(a, node) for a in args]
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
             refuse_complex(path, *plain, *named.values())
             surface = SURFACES[path]
             plain, named = convert_integer_arguments(path, surface, plain, named)
-            return surface(self.b, *plain, **named)
+            result = surface(self.b, *plain, **named)
+            if self.b.least_kinds and isinstance(result, Sym):
+                given = inspect.signature(surface).bind(self.b, *plain, **named).arguments
+                if given.get("dtype") is not None:
+                    self.b.set_least_kind(result.operand, dtype_kind(result.type))
+            return result
 
-    def to_surface(self, value: Value, node: core.Node) -> Any:
+    def to_surface(self, value: Value, node: core.Node) -> PyObject:
         """Run-time numbers and arrays as Syms, everything static as itself."""
         if isinstance(value, Num):
             if value.known is not None and not isinstance(value.known[0], (float, np.floating)):
@@ -81,7 +90,7 @@ class Guards(Part):
         advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
         return self.places.refuse(node, f"{kind_text(value)} cannot be passed here", advice)
 
-    def guarding(self, node: core.Node, path: str = "") -> Any:
+    def guarding(self, node: core.Node, path: str = "") -> AbstractContextManager[None]:
         return _Guarding(self.places, node, path)
 
 

@@ -19,6 +19,7 @@ from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
 from ..values import (
+    IndexItems,
     ListVal,
     Num,
     Obj,
@@ -28,7 +29,9 @@ from ..values import (
     SliceVal,
     TupleVal,
     Value,
+    array,
     constant,
+    is_huge,
     kind_text,
 )
 from ..variables import Variables
@@ -51,7 +54,7 @@ class Indexing(Part):
     objects: Objects
     guards: Guards
 
-    def index_items(self, ref: Ref, index: Value, node: core.Node) -> tuple[Any, ...]:
+    def index_items(self, ref: Ref, index: Value, node: core.Node) -> IndexItems:
         """One item per axis or new axis, with operands in place; an ellipsis is expanded."""
         parts = list(index.values) if isinstance(index, TupleVal) else [index]
         items: list[Any] = []
@@ -113,6 +116,7 @@ class Indexing(Part):
             type_ = self.arrays.ref_type(part)
             if type_.ndim == 0:
                 return self._item(self.index_value(part, (), node), node)
+            self.arrays.require_one_kind(part, node, "the meaning as an index", of_bools=True)
             if type_.dtype == "bool":
                 return ("mask", self.arrays.read(part), type_.ndim)
             if is_inexact(type_.dtype):
@@ -125,6 +129,8 @@ class Indexing(Part):
     def slice_bound(self, value: Value, node: core.Node) -> Operand:
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
+        if isinstance(value, Obj) and is_huge(value.value):  # clipped, as any bound
+            value = constant(2**63 - 1 if value.value > 0 else -(2**63))
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
             raise self.places.located(
@@ -158,7 +164,7 @@ class Indexing(Part):
             text = f"{what} indices must be integers or slices, not {kind}"
             raise self.places.located(TypeError(text), node)
 
-    def index_value(self, ref: Ref, items: tuple[Any, ...], node: core.Node) -> Value:
+    def index_value(self, ref: Ref, items: IndexItems, node: core.Node) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
         plain = plain_items(items)
         if is_basic(items) and not all(i[0] == "int" for i in items):
@@ -174,7 +180,7 @@ class Indexing(Part):
             result = self.arrays.apply_step(self.arrays.sym(ref), ("index", plain))
         return self.arrays.tensor_of(self.arrays.wrap(result), ref)
 
-    def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: core.Node) -> None:
+    def assign_index(self, ref: Ref, items: IndexItems, value: Value, node: core.Node) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
             dtype = self.arrays.ref_type(ref).dtype
@@ -194,8 +200,8 @@ class Indexing(Part):
     def as_array(self, value: Value, node: core.Node) -> Ref:
         if isinstance(value, RangeVal):
             args = (value.start, value.stop, value.step)
-            return self.evaluator.call(Obj(np.arange), args, {}, node)
-        return self.evaluator.call(Obj(np.array), (value,), {}, node)
+            return array(self.evaluator.call(Obj(np.arange), args, {}, node))
+        return array(self.evaluator.call(Obj(np.array), (value,), {}, node))
 
     # ---- records
 
@@ -243,6 +249,8 @@ class Indexing(Part):
     def integer(self, value: Value, node: core.Node) -> Num:
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
+        if isinstance(value, Obj) and is_huge(value.value):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use smaller integers")
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
             raise self.places.located(

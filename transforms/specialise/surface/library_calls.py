@@ -21,7 +21,19 @@ from ..heap.arrays import Arrays
 from ..outside.objects import Objects
 from ..places import Places
 from ..session import Part
-from ..values import RANK_0, Args, Kwargs, Num, Obj, Ref, SliceVal, TupleVal, Value, constant
+from ..values import (
+    RANK_0,
+    Args,
+    Kwargs,
+    Num,
+    Obj,
+    PyObject,
+    Ref,
+    SliceVal,
+    TupleVal,
+    Value,
+    constant,
+)
 from .guards import Guards
 from .library_paths import path_of
 from .surface_calls import SurfaceCalls
@@ -41,7 +53,7 @@ class LibraryCalls(Part):
     surface_calls: SurfaceCalls
 
     def run_library(
-        self, program: Any, value: Any, args: Args, kwargs: Kwargs, node: core.Node
+        self, program: PyObject, value: PyObject, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
         known = inspect.signature(program).parameters
@@ -105,7 +117,7 @@ class LibraryCalls(Part):
                     bound.arguments[name] = given if same else self.arrays.wrap(checked)
         return bound.args, bound.kwargs
 
-    def as_declared(self, ufunc: Any, args: Args, node: core.Node) -> Any:
+    def as_declared(self, ufunc: PyObject, args: Args, node: core.Node) -> Args:
         """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""
         if not all(isinstance(a, (Num, Ref)) for a in args):
             return args
@@ -122,8 +134,8 @@ class LibraryCalls(Part):
         return args
 
     def split_out(
-        self, value: Any, args: Args, kwargs: Kwargs, node: core.Node
-    ) -> tuple[Any, Any, Any]:
+        self, value: PyObject, args: Args, kwargs: Kwargs, node: core.Node
+    ) -> tuple[Args, Kwargs, Ref | None]:
         """The arguments without the array that the result is to be written into."""
         out = kwargs.get("out")
         if isinstance(value, np.ufunc) and len(args) > value.nargs:
@@ -177,7 +189,7 @@ class LibraryCalls(Part):
                 lambda m, n: (wrong,),
             )
 
-    def grid_by_index(self, owner: Any, index: Value, node: core.Node) -> Value:
+    def grid_by_index(self, owner: PyObject, index: Value, node: core.Node) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         ranges = [self._range_array(p, node) for p in parts if isinstance(p, SliceVal)]
         if len(ranges) != len(parts):
@@ -190,7 +202,7 @@ class LibraryCalls(Part):
             return self.surface_calls.call_surface("numpy.stack", (grids,), {}, node)
         return TupleVal(tuple(self.objects.static_items(grids) or ()))
 
-    def joined_by_index(self, owner: Any, index: Value, node: core.Node) -> Value:
+    def joined_by_index(self, owner: PyObject, index: Value, node: core.Node) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         arrays = [self._range_array(p, node) if isinstance(p, SliceVal) else p for p in parts]
         arrays = self._of_one_dtype(arrays)

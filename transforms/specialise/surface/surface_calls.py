@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NoReturn
 
 from ...ir.nodes import Scalar
+from ...ir.path_kinds import KIND_NAMES, dtype_kind
 from ...ir.record import record, replace
 from ...rules import SURFACES
 from ...rules.declare import as_python_scalar
@@ -16,12 +17,28 @@ from ...syntax import core
 from ..heap.arrays import Arrays
 from ..places import Places
 from ..session import Part
-from ..values import RANK_0, Args, Cell, Growing, Kwargs, ListVal, Num, Ref, Value, constant
+from ..values import (
+    RANK_0,
+    Args,
+    Cell,
+    Growing,
+    Kwargs,
+    ListVal,
+    Num,
+    PyObject,
+    Ref,
+    Value,
+    constant,
+)
 from .guards import Guards
 from .indexing import Indexing
 from .library_paths import path_of
 
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
+
+
+# Functions about the running program or the world outside.
+_OF_PYTHON_ITSELF = (compile, dir, eval, exec, globals, input, locals, open, vars, __import__)
 
 
 @record(eq=False)
@@ -33,7 +50,7 @@ class SurfaceCalls(Part):
     guards: Guards
     indexing: Indexing
 
-    def no_rule(self, value: Any, node: core.Node) -> Any:
+    def no_rule(self, value: PyObject, node: core.Node) -> NoReturn:
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
         text = f"{module}.{name}" if module and module != "builtins" else name
@@ -42,11 +59,11 @@ class SurfaceCalls(Part):
             text = known
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
-        return self.places.refuse(
-            node,
-            f"{text} has no rule, so it cannot be differentiated or compiled",
-            "write it in NumPy, or teach it with s2s.defrule",
-        )
+        advice = "write it in NumPy, or teach it with s2s.defrule"
+        if any(value is other for other in _OF_PYTHON_ITSELF):
+            advice = "compute it outside, pass the value in"
+        why = f"{text} has no rule, so it cannot be differentiated or compiled"
+        return self.places.refuse(node, why, advice)
 
     def call_surface(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
@@ -68,6 +85,7 @@ class SurfaceCalls(Part):
         axis = kwargs.get("axis") or (args[1] if len(args) > 1 else constant(0))
         axis = self.indexing.integer(axis, node)
         axis = self.arrays.static(axis, node, "the axis")
+        assert isinstance(args[0], ListVal)
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
         told = {
             k: self.arrays.static(v, node, k)
@@ -101,14 +119,42 @@ class SurfaceCalls(Part):
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
+            for operand in operands:
+                self.arrays.require_one_kind(operand, node, "a product", of_bools=True)
             return self.arrays.tensor_of(self.call_surface(path, operands, {}, node), *operands)
         with self.guards.guarding(node):
             syms = [self.arrays.sym(o) for o in operands]
             if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
                 result = self._operate_mixed(name, syms, node)
             else:
-                result = self.arrays.wrap(self.b.emit(name, *syms))
+                result = self.arrays.wrap(self._emitted(name, syms, node))
         return self.arrays.tensor_of(result, *operands)
+
+    def _emitted(self, name: str, syms: list[Any], node: core.Node) -> Any:
+        """An operation; refused where NumPy does something else on one of the paths by which an
+        operand is a bool or an integer."""
+        kinds = [self.b.least_kind(s.operand) for s in syms]
+        own = [dtype_kind(s.type) for s in syms]
+        try:
+            result = self.b.emit(name, *syms)
+        except TypeError:
+            if kinds == own:
+                raise
+            result = None
+        if kinds != own and (
+            result is None
+            or name in ("add", "invert")
+            and self.b.least_kind(result.operand) == "b"
+            and dtype_kind(result.type) != "b"
+        ):
+            lower, upper = next((k, o) for k, o in zip(kinds, own) if k != o)
+            self.places.refuse(
+                node,
+                f"{name} of a value that is {KIND_NAMES[lower]} on one path and "
+                f"{KIND_NAMES[upper]} on another",
+                "convert it to one dtype on all paths",
+            )
+        return result
 
     def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer

@@ -46,7 +46,7 @@ from ..patterns import Leaf, Pattern, leaves_of
 from ..places import Places
 from ..session import Part
 from ..surface.guards import Guards
-from ..values import Args, Cell, Kwargs, Obj, Ref, Value
+from ..values import UNDEFINED, Args, Cell, Kwargs, Obj, Ref, Value
 from ..variables import Tape, Variables
 from .tape import Tapes, Unconnected, defined, defining
 
@@ -176,9 +176,9 @@ class TapeProducts(Part):
     @answers("batch_jacobian")
     def tape_batch_jacobian(self, tape: Tape, args: Args, kwargs: Kwargs, node: core.Call) -> Value:
         given = _named(args, kwargs)
-        given["sources"] = given.get("source", given.get("sources"))
+        sources: Any = given.get("source", given.get("sources"))
         out = self._one_target(given, node)
-        asked = self._asked_of(tape, [out], given["sources"], node)
+        asked = self._asked_of(tape, [out], sources, node)
         self._check_batches(asked, out, node)
         batch, *rows = self.b.sym(out).shape
         sizes = [batch, *rows, *self.arrays.sym(asked.packed[0]).shape[1:]]
@@ -249,7 +249,7 @@ class TapeProducts(Part):
                 "ask it after the block, or decorate the step with @s2s.function",
             )
         region = self.tape.region(tape)
-        function = self.tracing.as_function(Traced(region, [], [], [], None), outs)
+        function = self.tracing.as_function(Traced(region, [], [], [], UNDEFINED), outs)
         function.notes["unrecorded"] = frozenset(tape.unrecorded)
         packer = self.tracing.packer(node)
         asked = Asked(

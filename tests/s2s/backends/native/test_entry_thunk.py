@@ -18,6 +18,7 @@ import s2s
 from s2s.backends.native import object_code
 from s2s.backends.native.entry_signature import Signature, signature_of
 from s2s.cache import store
+from s2s.codegen import kernel_module
 from s2s.errors import MISS
 from s2s.objects.change_counter import Announces
 from s2s.runtime.jit_link import numpy_gemm
@@ -37,7 +38,7 @@ def entry_of(f: Any) -> Any:
 
 
 def is_native(f: Any) -> bool:
-    return hasattr(entry_of(f).kernels["native"], "writer")
+    return not hasattr(entry_of(f).kernels["native"], "dispatcher")
 
 
 def compiled(function: Any) -> Any:
@@ -417,10 +418,10 @@ def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
 
     def is_brief(function: Any, *args: Any) -> bool:
         seen = []
-        before = object_code._is_brief
+        before = kernel_module.is_brief
         with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cold:
             cold.setattr(store, "read_entry", lambda path: None)
-            patch.setattr(object_code, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
+            patch.setattr(kernel_module, "is_brief", lambda *a: seen.append(before(*a)) or seen[-1])
             compiled(function)(*args)
         return seen[-1]
 

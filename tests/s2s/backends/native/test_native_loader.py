@@ -20,10 +20,10 @@ from s2s.backends.native.native_loader import (
     method_definition,
     same_items,
 )
-from s2s.backends.native.object_layout import is_layout_known
 from s2s.errors import MISS
 from s2s.runtime import block_pool
 from s2s.runtime.jit_link import Code, Unlinkable
+from s2s.runtime.object_layout import is_layout_known
 
 if not is_layout_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)

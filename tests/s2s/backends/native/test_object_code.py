@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,13 +10,12 @@ import pytest
 
 from s2s.backends.native import object_code
 from s2s.backends.native.entry_signature import Signature
-from s2s.backends.native.object_code import NO_ENTRY_POINT, _is_brief, build
-from s2s.backends.native.object_layout import is_layout_known
+from s2s.backends.native.object_code import NO_ENTRY_POINT, build
 from s2s.cache import store
-from s2s.codegen import value_types as types
 from s2s.errors import MISS, Overlap
+from s2s.runtime.object_layout import is_layout_known
 from s2s.transforms.frontend.pytree import describe
-from tests.s2s.codegen.machine_code import VECTOR, module_text
+from tests.s2s.codegen.machine_code import module_text
 
 if not is_layout_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
@@ -75,18 +72,3 @@ def test_text_that_only_numba_compiles_has_no_entry_point(folder) -> None:
     assert store.read_entry(path) == NO_ENTRY_POINT
     object_code._built.clear()
     assert build(text, "f", [], signature()) is None
-
-
-def brief(text: str, *kinds: Any) -> bool:
-    (function,) = ast.parse(text).body
-    return _is_brief(SimpleNamespace(kinds=kinds, function=function))
-
-
-def test_scalar_arithmetic_keeps_the_lock_of_the_interpreter() -> None:
-    assert brief("def f(x):\n    return (x * np.sin(x),)", types.float64)
-    assert not brief("def f(x):\n    return (x[0],)", VECTOR)
-    assert not brief(
-        "def f(n):\n    for i in range(n):\n        pass\n    return (n,)", types.int64
-    )
-    assert not brief("def f(n):\n    while True:\n        break\n    return (n,)", types.int64)
-    assert not brief("def f(n):\n    (a,) = helper(n)\n    return (a,)", types.int64)

@@ -63,6 +63,19 @@ def test_buffers_are_allocated_and_the_seed_is_a_constant() -> None:
     assert args[2] == np.float64(0.5) and type(args[2]) is np.float64
 
 
+def test_buffers_of_the_caller() -> None:
+    made = entry(into=True)
+    assert made.arguments(["x", "n", "out_bar", "x_bar"]) == ["x", "n", "x_bar"]
+    assert made.with_buffers(["a", "c"], ["b"]) == ["a", "c"]
+    space, seen = executed(made)
+    buffer = np.zeros((2, 3), np.float32)
+    assert space[CALL]("x", "n", buffer) == ("first", "last")
+    assert space[CALL_LOWERED]("x", 7, buffer) == ("first", "last")
+    assert seen[0][1] == ("x", "n", buffer) and seen[1][1][3] is buffer
+    both = entry(into=True, tabled={0: "spec"})
+    assert both.arguments(["x", "n", "out_bar", "x_bar"]) == ["n", "x_bar", TABLE]
+
+
 def test_the_short_function_hands_its_arguments_on() -> None:
     space, seen = executed(entry())
     assert space[CALL]("x", "n") == ("first", "last") and seen == [(BODY, ("x", "n"))]

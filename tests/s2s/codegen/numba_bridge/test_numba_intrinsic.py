@@ -82,6 +82,20 @@ def test_checks_come_before_all_else(plain) -> None:
     assert (y == 1.0).all() and (block == 1.0).all()
 
 
+def test_buffers_of_the_caller() -> None:
+    vector = numba.types.Array(numba.types.float64, 1, "C")
+    kernel = build(TEXT, "f", (vector, vector, numba.types.int64, vector), entry(into=True))
+    x, y, out = np.arange(1.0, 5.0), np.ones(4), np.full(4, np.nan)
+    written, (first, right, n) = expected(x, y, 3)
+    assert kernel(x, y, 3, out) == (first, n)
+    np.testing.assert_array_equal(out, right)
+    np.testing.assert_array_equal(y, written)
+    for other in (np.empty(3), np.empty(5), np.empty(0)):
+        with pytest.raises(SizeGuardFailed):
+            kernel(x, y, 3, other)
+    np.testing.assert_array_equal(y, written)
+
+
 @pytest.fixture(scope="module")
 def tabled() -> tuple[Any, Any, list[Any]]:
     specs = [describe(np.zeros(3)), describe(np.zeros(3))]

@@ -118,7 +118,11 @@ def f(x, n, m):
 
 FUSED = [
     # A map over a matrix and a sum of its rows: a block shares a row.
-    ("for j in range(m):\n y[i, j] = x[i, j]", "s = 0.0\nfor j in range(m):\n s = s + y[i, j]", True),
+    (
+        "for j in range(m):\n y[i, j] = x[i, j]",
+        "s = 0.0\nfor j in range(m):\n s = s + y[i, j]",
+        True,
+    ),
     # The sum of columns would become atomic.
     ("for j in range(m):\n y[i, j] = x[i, j]", "for j in range(m):\n b[j] += y[i, j]", False),
     # One thread would run a recurrence along each row.

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from s2s.backends.native import object_layout
-from s2s.backends.native.object_layout import (
+from s2s.runtime import object_layout
+from s2s.runtime.object_layout import (
     ARRAY_DATA_OFFSET,
     ARRAY_DESCR_OFFSET,
     ARRAY_DIMS_OFFSET,

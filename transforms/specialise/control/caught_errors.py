@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import UnsupportedError
-from ..ir.nodes import Assign, Call, Custom, Draw, For, Op, Origin, Print, Raise, Span, walk
-from ..ir.op_registry import RULES
-from ..ir.record import field, record
-from ..syntax import core
-from .dispatch import runs
-from .places import Frame, Places
-from .session import Part
-from .values import Obj, TupleVal, Value
+from ...ir.errors import UnsupportedError
+from ...ir.nodes import Assign, Call, Custom, Draw, For, Op, Origin, Print, Raise, Span, walk
+from ...ir.op_registry import RULES
+from ...ir.record import field, record
+from ...syntax import core
+from ..dispatch import runs
+from ..places import Frame, Places
+from ..session import Part
+from ..values import Obj, TupleVal, Value
 
 _Classes = tuple[type[BaseException], ...]
 _ADVICE = "test the condition with `if`"

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autodiff.callee_vjps import CalleeVjps
-from ..autodiff.reverse import callee_pair
-from ..frontend.derivative_spec import Derived
-from ..ir.errors import S2SError, UnsupportedError
-from ..ir.nodes import Draw, Function, Module, blocks_of, is_float, walk
-from ..ir.record import record
-from ..syntax import core
-from .derivatives.tracing import Tracing
-from .outline import Outlines
-from .places import Places
-from .session import Part
-from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Outlined
-from .values import Ended, Num, Value
+from ...autodiff.callee_vjps import CalleeVjps
+from ...autodiff.reverse import callee_pair
+from ...frontend.derivative_spec import Derived
+from ...ir.errors import S2SError, UnsupportedError
+from ...ir.nodes import Draw, Function, Module, blocks_of, is_float, walk
+from ...ir.record import record
+from ...syntax import core
+from ..derivatives.tracing import Tracing
+from ..outline import Outlines
+from ..places import Places
+from ..session import Part
+from ..shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Outlined
+from ..values import Ended, Num, PyObject, Value
 
-_COMPILER = __name__.removesuffix("specialise.kept_calls")
+_COMPILER = __name__.removesuffix("specialise.calls.kept_calls")
 # Variants of one function; a further call is inlined.
 VARIANTS = 8
 
@@ -56,7 +56,7 @@ class KeptCalls(Part):
             return f"more than {VARIANTS} variants"
         return None
 
-    def must_not_recur(self, identity: Any) -> None:
+    def must_not_recur(self, identity: PyObject) -> None:
         """Raises where a function calls itself that has been kept as a call: of a recursion only
         what happens at run time stays calls, and that is found out by inlining."""
         shared = self.shared

@@ -1,7 +1,9 @@
 """Byte offsets of the fields of CPython and NumPy objects.
 
-The machine code of this folder reads objects at these offsets.  `is_layout_known` tests them on
-some objects; on an interpreter with another layout this folder is not used.
+Machine code that takes arguments from Python reads objects at these offsets: all of it with
+`backend="native"`, and with the default the unboxing of arrays and the boxing of NumPy scalars
+(`codegen/numba_bridge/borrowed_arguments.py`).  `is_layout_known` tests them on some objects; on an
+interpreter with another layout Numba unboxes and boxes.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ TYPE_OFFSET, SCALAR_VALUE_OFFSET = 8, 16
     ARRAY_DESCR_OFFSET,
     ARRAY_FLAGS_OFFSET,
 ) = 16, 24, 32, 40, 56, 64
+# Flags of arrays.
+C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 
 @functools.cache
