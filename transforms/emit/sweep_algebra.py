@@ -282,7 +282,7 @@ class _New:
 
 
 def _without_unread(function: Function) -> Function:
-    """The function without the values of its sweeps that nobody reads any more."""
+    """The function without the values of its sweeps that nothing reads any more."""
     kept = [*function.results, *(v for _, v in function.effects)]
     for plan in function.notes.get("slots", {}).values():
         plan.substitute(lambda x: kept.append(x) or x)

@@ -427,15 +427,15 @@ class TapeProducts(Part):
 
 
 def _requested_by(sweep: Block, statement: Span) -> Block:
-    """A sweep whose origins tell the statement of the user's that requests it."""
+    """A sweep whose origins hold the statement of the user's that requests it."""
 
-    def told(stmt: Stmt) -> Stmt:
-        stmt = map_blocks(stmt, lambda block: [told(s) for s in block])
+    def marked(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(stmt, lambda block: [marked(s) for s in block])
         if stmt.origin is None:
             return stmt
         return replace(stmt, origin=replace(stmt.origin, requested=statement))
 
-    return [told(s) for s in sweep]
+    return [marked(s) for s in sweep]
 
 
 def _restored(block: Block) -> list[str]:
