@@ -29,7 +29,8 @@ PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 
 # These run on a heap that overwrites freed memory: see test-memory.
 MEMORY := $(addprefix tests/s2s/,kernels/test_linalg.py kernels/test_fft.py kernels/test_random.py \
-  kernels/test_linalg_errors.py codegen/test_external_routines.py aot/test_c_kernel.py)
+  kernels/test_linalg_errors.py codegen/test_external_routines.py aot/test_c_kernel.py \
+  codegen/numba_bridge/test_borrowed_arguments.py)
 
 # These need the wheels of the CUDA target: see test-cuda.
 CUDA := tests/s2s/cuda tests/cuda/test_emulation.py tests/cuda/test_compile_gate.py

@@ -61,6 +61,7 @@ def conditions(machines: list[dict[str, Any]]) -> str:
         f"{last['threads']} thread(s) for every library.",
         "All peers of a row run in one process on the same inputs in the same dtype, their results",
         "are compared first, their repetitions alternate, and the least time of a call counts.",
+        "The column s2s is the default back end, numba; njit and native are the other two.",
         "A call is the value and the gradient, or a whole training step.  Starts are measured in",
         "fresh processes, from the end of the import to the first result: cold with empty caches,",
         "warm with filled ones, the least of three unless they take long; memory is that of the",

@@ -22,7 +22,16 @@ from . import (
     fft,  # noqa: F401
     linalg,  # noqa: F401
 )
-from . import random as draws  # noqa: F401
+
+
+def __getattr__(name: str) -> Any:
+    """`draws`, the module `random`, which few programs use; importing it takes 10 ms."""
+    if name != "draws":
+        raise AttributeError(name)
+    from . import random
+
+    globals()["draws"] = random
+    return random
 
 
 class Failure(Exception):

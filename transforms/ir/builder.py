@@ -44,6 +44,8 @@ class NameSupply:
         self.taken = set(taken)
         self.kept: set[str] = set()
         self.counts: dict[str, int] = {}
+        # The names that the user's function gives to values that other statements compute.
+        self.given: dict[str, str] = {}
 
     def fresh(self, hint: str) -> str:
         name = hint
@@ -53,11 +55,12 @@ class NameSupply:
         self.taken.add(name)
         return name
 
-    def snapshot(self) -> tuple[set[str], dict[str, int]]:
-        return set(self.taken), dict(self.counts)
+    def snapshot(self) -> tuple[set[str], dict[str, int], dict[str, str]]:
+        return set(self.taken), dict(self.counts), dict(self.given)
 
-    def restore(self, snapshot: tuple[set[str], dict[str, int]]) -> None:
-        self.taken, self.counts = set(snapshot[0]) | self.kept, dict(snapshot[1])
+    def restore(self, snapshot: tuple[set[str], dict[str, int], dict[str, str]]) -> None:
+        taken, counts, given = snapshot
+        self.taken, self.counts, self.given = set(taken) | self.kept, dict(counts), dict(given)
 
     def keep(self, name: str) -> None:
         """Reserve a name permanently: it stays taken when a snapshot is restored."""

@@ -333,6 +333,7 @@ class Conflict(Value):
     """A name, or what a container holds, that differs between paths: an error only when read."""
 
     why: str
+    advice: str = "use one name for one kind of thing"
 
     # The parts of what a container holds.  To read one here raises the error.
 

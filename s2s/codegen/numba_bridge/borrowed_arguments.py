@@ -181,7 +181,8 @@ def unbox_array(type_: Any, obj: Any, c: Any) -> Any:
             strides = _axes(c, obj, ARRAY_STRIDES_OFFSET, ndim)
             array.strides = cgutils.pack_array(builder, strides, ty=INT64)
             builder.store(cgutils.false_bit, failed)
-    _raise_if(c, failed)
+    with builder.if_then(builder.load(failed), likely=False):
+        _raise_mismatch(c, type_)
     return NativeValue(builder.load(place), is_error=builder.load(failed))
 
 
@@ -201,13 +202,12 @@ def unbox_scalar(type_: Any, obj: Any, c: Any) -> Any:
             builder.store(value.value, place)
             builder.store(value.is_error, failed)
     with builder.if_then(builder.not_(is_class), likely=False):
-        c.pyapi.err_set_none(_constant(c, ArgumentMismatch))
+        _raise_mismatch(c, type_)
     return NativeValue(builder.load(place), is_error=builder.load(failed))
 
 
-def _raise_if(c: Any, failed: Any) -> None:
-    with c.builder.if_then(c.builder.load(failed), likely=False):
-        c.pyapi.err_set_none(_constant(c, ArgumentMismatch))
+def _raise_mismatch(c: Any, type_: Any) -> None:
+    c.pyapi.err_set_string(_constant(c, ArgumentMismatch), f"an argument is no {type_}")
 
 
 def _is_of_class(c: Any, obj: Any, cls: type) -> Any:

@@ -503,9 +503,7 @@ class Arrays(Part):
     def usable(self, value: Value, node: core.Node) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
-            self.places.need_unroll(
-                node, value.why, "use one name for one kind of thing", peel=True
-            )
+            self.places.need_unroll(node, value.why, value.advice, peel=True)
         return value.value if isinstance(value, Maybe) else value
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:

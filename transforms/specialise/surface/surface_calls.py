@@ -37,6 +37,10 @@ from .library_paths import path_of
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
 
 
+# Functions about the running program or the world outside.
+_OF_PYTHON_ITSELF = (compile, dir, eval, exec, globals, input, locals, open, vars, __import__)
+
+
 @record(eq=False)
 class SurfaceCalls(Part):
     """Calls of surfaces."""
@@ -55,11 +59,11 @@ class SurfaceCalls(Part):
             text = known
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
-        return self.places.refuse(
-            node,
-            f"{text} has no rule, so it cannot be differentiated or compiled",
-            "write it in NumPy, or teach it with s2s.defrule",
-        )
+        advice = "write it in NumPy, or teach it with s2s.defrule"
+        if any(value is other for other in _OF_PYTHON_ITSELF):
+            advice = "compute it outside, pass the value in"
+        why = f"{text} has no rule, so it cannot be differentiated or compiled"
+        return self.places.refuse(node, why, advice)
 
     def call_surface(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
