@@ -30,7 +30,7 @@ def list_of_layers(params, x, y, decay):
         h = dense(h, W, b)
     # weights should stay small
     penalty = 0.0
-    for W, b in params:
+    for W, _ in params:
         penalty += np.sum(W * W)
     return mse(h, y) + decay * penalty
 

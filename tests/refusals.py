@@ -128,9 +128,11 @@ def with_statement(x):
         return x * x
 
 
-@refused(2.0, says="del", advice="new list")
+@refused(V, says="del", advice="new list")
 def del_of_a_slice(x):
-    values = [x, x]
+    values = []
+    for v in x:
+        values.append(v * v)
     del values[:1]  # @ values
     return values[0]
 

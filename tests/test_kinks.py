@@ -125,6 +125,23 @@ def test_convention(f: Callable[..., Any], x: float, expected: float, backend: s
     assert gradient == expected
 
 
+def root_of_square(x: Any) -> Any:
+    return (x * x) ** 0.5
+
+
+def root_of_zero(x: Any) -> Any:
+    return (x - x) ** x
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+@pytest.mark.parametrize(("f", "x"), [(root_of_square, 0.0), (root_of_zero, 0.5)])
+def test_an_infinite_cotangent_times_zero_is_nan(f: Any, x: float, backend: str) -> None:
+    """As in JAX.  From exponent 1 on, the partial at base 0 is finite."""
+    with np.errstate(all="ignore"):
+        assert math.isnan(s2s.grad(f, backend=backend)(x))
+        assert s2s.grad(root_of_zero, backend=backend)(2.0) == 0.0
+
+
 def largest(x: Any) -> Any:
     return np.max(x)
 

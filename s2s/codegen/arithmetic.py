@@ -246,6 +246,9 @@ def _define_power(module: Any, name: str) -> Any:
     return function
 
 
+# Instructions with flags are given no others: with this one alone a quotient is exact.
+EXACT = ("nsz",)
+
 _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
@@ -256,6 +259,7 @@ _ON_FLOATS: dict[Any, Writer] = {
     operator.sub: _builder_method("fsub"),
     operator.mul: _builder_method("fmul"),
     operator.truediv: _builder_method("fdiv"),
+    np.divide: lambda builder, x, y: builder.fdiv(x, y, flags=EXACT),
     operator.neg: _negate,
     np.sqrt: _intrinsic("llvm.sqrt"),
     abs: _intrinsic("llvm.fabs"),

@@ -7,6 +7,7 @@ it is valid.  The first one whose guards hold is run.
 
 from __future__ import annotations
 
+import linecache
 import types
 import warnings
 from collections import deque
@@ -251,10 +252,12 @@ class Specialiser:
             except S2SError:
                 raise
             except RecursionError as error:
-                raise UnsupportedError(
-                    f"{self.name} nests expressions, blocks or calls too deeply to be compiled",
-                    advice="write repeated operations or a recursion as a loop",
-                ) from error
+                from ..transforms.frontend.source import too_deep
+
+                code = self.binder.plain.__code__
+                lines = linecache.getlines(code.co_filename)
+                place = code.co_filename, lines, code.co_firstlineno
+                raise too_deep(self.name, *place, "compiled") from error
             except Exception as error:
                 if getattr(error, "source_line", None) is not None:
                     raise  # the user's own error, found without running the program

@@ -27,14 +27,18 @@ def made(value: Any, dtype: Any = None) -> Any:
 
 
 def alike(x: Any, y: Any) -> Any:
-    """A pair of operands; a list is converted to the dtype of the other operand."""
-    if isinstance(x, (list, tuple)) and isinstance(y, TYPED):
+    """A pair of operands; a list is converted to the dtype of the other operand.  Lists and Python
+    scalars among themselves become arrays of one dtype."""
+    if not isinstance(x, TYPED) and not isinstance(y, TYPED):
+        one, other = given(x), given(y)
+        if one.dtype == other.dtype:
+            return one, other
+        return made(x, np.float32), made(y, np.float32)
+    if isinstance(x, (list, tuple)):
         return made(x, y.dtype), y
-    if isinstance(y, (list, tuple)) and isinstance(x, TYPED):
+    if isinstance(y, (list, tuple)):
         return x, made(y, x.dtype)
-    return given(x) if isinstance(x, (list, tuple)) else x, (
-        given(y) if isinstance(y, (list, tuple)) else y
-    )
+    return x, y
 
 
 def filled(x: Any, y: Any) -> Any:

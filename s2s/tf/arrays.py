@@ -120,31 +120,31 @@ def reshape(x: Any, shape: Any) -> Any:
 
 
 def transpose(x: Any, perm: Any = None) -> Any:
-    return np.transpose(x, perm)
+    return np.transpose(given(x), perm)
 
 
 def expand_dims(x: Any, axis: int) -> Any:
-    return np.expand_dims(x, axis)
+    return np.expand_dims(given(x), axis)
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    return np.squeeze(x, axes(axis))
+    return np.squeeze(given(x), axes(axis))
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    return np.broadcast_to(x, shape)
+    return np.broadcast_to(given(x), shape)
 
 
 def tile(x: Any, multiples: Any) -> Any:
-    return np.tile(x, multiples)
+    return np.tile(given(x), multiples)
 
 
 def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
-    return np.repeat(x, repeats, axis=axis)
+    return np.repeat(given(x), repeats, axis=axis)
 
 
 def roll(x: Any, shift: Any, axis: Any) -> Any:
-    return np.roll(x, shift, axis)
+    return np.roll(given(x), shift, axis)
 
 
 def meshgrid(*xs: Any, indexing: Any = "xy") -> Any:
@@ -152,6 +152,7 @@ def meshgrid(*xs: Any, indexing: Any = "xy") -> Any:
 
 
 def pad(x: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: float = 0) -> Any:
+    x = given(x)
     if mode.lower() == "constant":
         return np.pad(x, paddings, constant_values=constant_values)
     return np.pad(x, paddings, mode=mode.lower())
@@ -169,10 +170,11 @@ def stack(values: Any, axis: int = 0) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> Any:
-    return list(np.moveaxis(x, axis, 0))
+    return list(np.moveaxis(given(x), axis, 0))
 
 
 def split(x: Any, num_or_size_splits: Any, axis: int = 0) -> Any:
+    x = given(x)
     if isinstance(num_or_size_splits, int):
         return np.split(x, num_or_size_splits, axis=axis)
     ends, end = [], 0
@@ -204,11 +206,12 @@ def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
 
 def gather_nd(x: Any, indices: Any) -> Any:
     """The elements, or slices, at the index tuples along the last axis of `indices`."""
-    return x[tuple(np.moveaxis(indices, -1, 0))]
+    return given(x)[tuple(np.moveaxis(indices, -1, 0))]
 
 
 def slice(x: Any, begin: Any, size: Any) -> Any:
     """`size` elements of each axis from `begin` on; -1 means all remaining elements."""
+    x = given(x)
     for axis, (first, count) in enumerate(zip(begin, size)):
         last = np.shape(x)[axis] if count == -1 else first + count
         x = np.moveaxis(np.moveaxis(x, axis, 0)[first:last], 0, axis)
@@ -218,32 +221,36 @@ def slice(x: Any, begin: Any, size: Any) -> Any:
 def tensor_scatter_nd_update(x: Any, indices: Any, updates: Any) -> Any:
     """A copy with the elements, or slices, replaced at the index tuples along the last axis of
     `indices`."""
+    x = given(x)
     out = np.copy(x)
     out[tuple(np.moveaxis(indices, -1, 0))] = updates
     return out
 
 
 def tensor_scatter_nd_add(x: Any, indices: Any, updates: Any) -> Any:
+    x = given(x)
     out = np.copy(x)
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
     return out
 
 
 def boolean_mask(x: Any, mask: Any) -> Any:
-    return x[mask]
+    return given(x)[mask]
 
 
 def reverse(x: Any, axis: Any) -> Any:
-    return np.flip(x, axes(axis))
+    return np.flip(given(x), axes(axis))
 
 
 def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
+    x = given(x)
     if direction == "DESCENDING":
         return np.flip(np.sort(x, axis=axis), axis)
     return np.sort(x, axis=axis)
 
 
 def argsort(x: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
+    x = given(x)
     if direction == "DESCENDING":
         return np.argsort(-x, axis=axis, kind="stable").astype(np.int32)
     return np.argsort(x, axis=axis, kind="stable").astype(np.int32)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..api.custom_derivatives import custom_gradient
 from ..layers import activations
-from ..layers.activations import sigmoid, softplus, tanh
 from ..public_names import listing
 from ..runtime.lazy_import import lazy_import
 from ._axes import axes
@@ -56,11 +55,11 @@ def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 
 def abs(x: Any) -> Any:
-    return np.abs(x)
+    return np.abs(given(x))
 
 
 def negative(x: Any) -> Any:
-    return np.negative(x)
+    return np.negative(given(x))
 
 
 def sign(x: Any) -> Any:
@@ -79,119 +78,131 @@ def _no_slope(upstream: Any) -> Any:
 
 
 def square(x: Any) -> Any:
-    return np.square(x)
+    return np.square(given(x))
 
 
 def sqrt(x: Any) -> Any:
-    return np.sqrt(x)
+    return np.sqrt(given(x))
 
 
 def rsqrt(x: Any) -> Any:
-    return 1.0 / np.sqrt(x)
+    return 1.0 / np.sqrt(given(x))
 
 
 def reciprocal(x: Any) -> Any:
-    return 1.0 / x
+    return 1.0 / given(x)
 
 
 def exp(x: Any) -> Any:
-    return np.exp(x)
+    return np.exp(given(x))
 
 
 def expm1(x: Any) -> Any:
-    return np.expm1(x)
+    return np.expm1(given(x))
 
 
 def log(x: Any) -> Any:
-    return np.log(x)
+    return np.log(given(x))
 
 
 def log1p(x: Any) -> Any:
-    return np.log1p(x)
+    return np.log1p(given(x))
 
 
 def sin(x: Any) -> Any:
-    return np.sin(x)
+    return np.sin(given(x))
 
 
 def cos(x: Any) -> Any:
-    return np.cos(x)
+    return np.cos(given(x))
 
 
 def tan(x: Any) -> Any:
-    return np.tan(x)
+    return np.tan(given(x))
 
 
 def asin(x: Any) -> Any:
-    return np.arcsin(x)
+    return np.arcsin(given(x))
 
 
 def acos(x: Any) -> Any:
-    return np.arccos(x)
+    return np.arccos(given(x))
 
 
 def atan(x: Any) -> Any:
-    return np.arctan(x)
+    return np.arctan(given(x))
 
 
 def sinh(x: Any) -> Any:
-    return np.sinh(x)
+    return np.sinh(given(x))
 
 
 def cosh(x: Any) -> Any:
-    return np.cosh(x)
+    return np.cosh(given(x))
 
 
 def asinh(x: Any) -> Any:
-    return np.arcsinh(x)
+    return np.arcsinh(given(x))
 
 
 def acosh(x: Any) -> Any:
-    return np.arccosh(x)
+    return np.arccosh(given(x))
 
 
 def atanh(x: Any) -> Any:
-    return np.arctanh(x)
+    return np.arctanh(given(x))
 
 
 def erf(x: Any) -> Any:
-    return scipy.special.erf(x)
+    return scipy.special.erf(given(x))
 
 
 def erfc(x: Any) -> Any:
-    return scipy.special.erfc(x)
+    return scipy.special.erfc(given(x))
 
 
 def lgamma(x: Any) -> Any:
-    return scipy.special.gammaln(x)
+    return scipy.special.gammaln(given(x))
 
 
 def digamma(x: Any) -> Any:
-    return scipy.special.digamma(x)
+    return scipy.special.digamma(given(x))
+
+
+def tanh(x: Any) -> Any:
+    return activations.tanh(given(x))
+
+
+def sigmoid(x: Any) -> Any:
+    return activations.sigmoid(given(x))
+
+
+def softplus(x: Any) -> Any:
+    return activations.softplus(given(x))
 
 
 def log_sigmoid(x: Any) -> Any:
-    return -softplus(-x)
+    return -activations.softplus(-given(x))
 
 
 def is_nan(x: Any) -> Any:
-    return np.isnan(x)
+    return np.isnan(given(x))
 
 
 def is_finite(x: Any) -> Any:
-    return np.isfinite(x)
+    return np.isfinite(given(x))
 
 
 def floor(x: Any) -> Any:
-    return np.floor(x)
+    return np.floor(given(x))
 
 
 def ceil(x: Any) -> Any:
-    return np.ceil(x)
+    return np.ceil(given(x))
 
 
 def round(x: Any) -> Any:
-    return np.round(x)
+    return np.round(given(x))
 
 
 def logical_not(x: Any) -> Any:
@@ -229,6 +240,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
 
 def floormod(x: Any, y: Any) -> Any:
+    x, y = alike(x, y)
     return np.mod(x, y)
 
 
@@ -282,6 +294,7 @@ def logical_or(x: Any, y: Any) -> Any:
 
 
 def atan2(y: Any, x: Any) -> Any:
+    y, x = alike(y, x)
     return np.arctan2(y, x)
 
 
@@ -311,19 +324,19 @@ def reduce_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.max(x, axis=axes(axis), keepdims=keepdims)
+    return np.max(given(x), axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.min(x, axis=axes(axis), keepdims=keepdims)
+    return np.min(given(x), axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.var(x, axis=axes(axis), keepdims=keepdims)
+    return np.var(given(x), axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.std(x, axis=axes(axis), keepdims=keepdims)
+    return np.std(given(x), axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -335,6 +348,7 @@ def reduce_any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = given(x)
     largest = np.max(x, axis=axes(axis), keepdims=True)
     shift = np.where(np.isfinite(largest), largest, 0.0)
     total = np.sum(np.exp(x - shift), axis=axes(axis), keepdims=keepdims)
@@ -342,11 +356,13 @@ def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def reduce_euclidean_norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = given(x)
     norm = np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
     return norm.astype(x.dtype) if x.dtype.kind == "i" else norm
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12) -> Any:
+    x = given(x)
     squares = np.sum(x * x, axis=axes(axis), keepdims=True)
     return x / np.sqrt(np.maximum(squares, epsilon))
 
@@ -385,6 +401,7 @@ class TopKV2(NamedTuple):
 
 def top_k(input: Any, k: int = 1, sorted: bool = True) -> Any:
     """The k largest entries of each row and their indices, in descending order."""
+    input = given(input)
     places = np.argsort(-input, axis=-1, kind="stable")[..., :k]
     return TopKV2(np.take_along_axis(input, places, axis=-1), places.astype(np.int32))
 
@@ -402,12 +419,14 @@ def _as(places: Any, dtype: Any) -> Any:
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
+    logits = given(logits)
     if axis == -1:
         return activations.softmax(logits)
     return np.moveaxis(activations.softmax(np.moveaxis(logits, axis, -1)), -1, axis)
 
 
 def log_softmax(logits: Any, axis: int = -1) -> Any:
+    logits = given(logits)
     if axis == -1:
         return activations.log_softmax(logits)
     return np.moveaxis(activations.log_softmax(np.moveaxis(logits, axis, -1)), -1, axis)

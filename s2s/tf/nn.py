@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..layers import activations
-from ..layers.activations import elu, gelu, selu, sigmoid, silu, softplus, softsign, tanh
 from ..layers.conv import convolved, largest, mean, pair
 from ..public_names import listing
 from . import random
 from ._axes import axes as of_axes
-from ._inputs import in_floats
-from .math import l2_normalize, log_softmax, softmax
+from ._inputs import alike, given, in_floats
+from .math import l2_normalize, log_softmax, sigmoid, softmax, softplus, tanh
 from .tensors import export
-
-swish = silu
 
 __all__ = [
     "avg_pool2d", "bias_add", "conv1d", "conv2d", "dropout", "elu", "embedding_lookup", "gelu",
@@ -29,18 +26,44 @@ __dir__ = listing(__name__)
 
 
 def relu(features: Any) -> Any:
+    features = given(features)
     return np.maximum(features, 0) if features.dtype.kind == "i" else activations.relu(features)
 
 
 def relu6(features: Any) -> Any:
+    features = given(features)
     return np.clip(features, 0, 6) if features.dtype.kind == "i" else activations.relu6(features)
 
 
 def leaky_relu(features: Any, alpha: float = 0.2) -> Any:
-    return activations.leaky_relu(in_floats(features), alpha)
+    return activations.leaky_relu(in_floats(given(features)), alpha)
+
+
+def elu(features: Any) -> Any:
+    return activations.elu(given(features))
+
+
+def selu(features: Any) -> Any:
+    return activations.selu(given(features))
+
+
+def gelu(features: Any, approximate: bool = False) -> Any:
+    return activations.gelu(given(features), approximate)
+
+
+def silu(features: Any) -> Any:
+    return activations.silu(given(features))
+
+
+def softsign(features: Any) -> Any:
+    return activations.softsign(given(features))
+
+
+swish = silu
 
 
 def bias_add(value: Any, bias: Any) -> Any:
+    value, bias = alike(value, bias)
     return value + bias
 
 
@@ -75,6 +98,7 @@ def embedding_lookup(params: Any, ids: Any) -> Any:
 
 def moments(x: Any, axes: Any, keepdims: bool = False) -> Any:
     """The mean and the variance."""
+    x = given(x)
     over = of_axes(axes)
     return np.mean(x, axis=over, keepdims=keepdims), np.var(x, axis=over, keepdims=keepdims)
 
@@ -86,14 +110,17 @@ def of_images(sizes: Any) -> tuple[int, int]:
 
 
 def l2_loss(x: Any) -> Any:
+    x = given(x)
     return 0.5 * np.sum(x * x)
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
+    labels, logits = alike(labels, logits)
     return softplus(logits) - logits * labels
 
 
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
+    labels, logits = alike(labels, logits)
     return -np.sum(labels * log_softmax(logits), axis=-1)
 
 

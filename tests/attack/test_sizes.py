@@ -16,6 +16,7 @@ import pytest
 import s2s
 from s2s.aot import build, status_codes
 from tests.attack import sizes_programs as programs
+from tests.attack.beside import load
 from tests.s2s.aot.programs import needs_compiler
 from tests.scale import sample
 
@@ -178,3 +179,41 @@ def test_a_library_refuses_what_is_no_size_and_divides_without_a_signal(tmp_path
         assert call(*sizes) == status_codes.SIZES, sizes
     given = [ctypes.c_int64(k) for k in (2**61, 2, 1, 1)]
     assert library.divided_workspace(*given) == -1
+
+
+FAR = [
+    (5, -(2**63)),
+    (2**63 - 1, -(2**63)),
+    (-(2**63), 2**63 - 1),
+    (5, 2**63 - 1),
+    (3, 10),
+    (10, 3),
+]
+
+
+@pytest.mark.parametrize("bounds", FAR)
+@pytest.mark.parametrize("step", ["1", "-1", "3", "-2", "c", "-c"])
+def test_the_length_of_a_range_does_not_wrap(bounds, step):
+    """CPython's, or an OverflowError."""
+    f = load(f"def f(a, b, c):\n    return len(range(a, b, {step}))")["f"]
+    try:
+        wanted: Any = f(*bounds, 2)
+    except OverflowError:
+        wanted = OverflowError
+    try:
+        found: Any = s2s.function(f, backend="loops")(*bounds, 2)
+    except OverflowError:
+        return
+    assert found == wanted
+
+
+@pytest.mark.parametrize("start, stop", [(5, -(2**63)), (2**63 - 1, -(2**63)), (2, 4)])
+def test_the_sweep_of_a_range_does_not_wrap(start, stop):
+    f = load(
+        "def f(x, a, b):\n    s = x[0]\n    for i in range(a, b):\n        s = np.sin(s) * s\n"
+        "    return s"
+    )["f"]
+    found = s2s.grad(f, backend="loops", wrt="x")(np.array([0.5]), start, stop)
+    step = 1e-6
+    ends = [f(np.array([0.5 + d]), start, stop) for d in (step, -step)]
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)

@@ -5,10 +5,6 @@ A key is a case's name, or "name[float32]", "name[layout]", "name[jax]" or "name
 only that fails."""
 
 KNOWN: dict[str, str] = {
-    "azimint_naive[compiled float32]": "x * 3 / 3 is one unit above x, as quotients by what a loop "
-    "does not change are products with the reciprocal, and x < x * 3 / 3 holds",
-    "noise_in_a_loop[float32]": 'backend="python": a Python float that is saved in an array is a '
-    "NumPy scalar when it is read again, which makes a float32 product float64",
     "alias_survives_rebinding": "refused: a name rebound in a loop while another keeps its array",
     "ravel_of_slice_is_a_copy": "refused: whether reshape copies is not followed",
 }

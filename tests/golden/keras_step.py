@@ -15,12 +15,12 @@ def keras_step(images, labels, net, opt):
     net_out_bias = net.out.bias
     # net.out: Dense
     scores = inputs @ net_out_kernel + net_out_bias
-    cost_1 = scores - labels
+    difference = scores - labels
     # L90: cost = tf.reduce_mean(tf.square(scores - labels))
-    x = np.square(cost_1)
+    x = np.square(difference)
     cost = x.mean()
     # L91: grads = tape.gradient(cost, net.trainable_variables)
-    scores_bar = 2.0 / x.size * cost_1
+    scores_bar = 2.0 / x.size * difference
     # call, L78: return self.out(hidden + inputs)
     # net.out: Dense
     net_out_bias_bar = scores_bar.sum(axis=0)
@@ -43,12 +43,12 @@ def keras_step(images, labels, net, opt):
     opt_rate = opt.rate
     corrected = opt_rate * np.sqrt(one - power_2) / (one - power_1)
     opt_slots_m_0 = opt.slots["m"][0]
-    difference = 1.0 - opt_beta_1
-    opt_slots_m_0 += (net_first_kernel_bar - opt_slots_m_0) * difference
+    difference_1 = 1.0 - opt_beta_1
+    opt_slots_m_0 += (net_first_kernel_bar - opt_slots_m_0) * difference_1
     opt_slots_v_0 = opt.slots["v"][0]
-    difference_1 = 1.0 - opt_beta_2
+    difference_2 = 1.0 - opt_beta_2
     product = (
-        (net_first_kernel_bar * net_first_kernel_bar - opt_slots_v_0) * difference_1
+        (net_first_kernel_bar * net_first_kernel_bar - opt_slots_v_0) * difference_2
     )
     opt_slots_v_0 += product
     opt_epsilon = opt.epsilon
@@ -60,9 +60,9 @@ def keras_step(images, labels, net, opt):
     power_2 = (one * opt_beta_2) ** t
     corrected = opt_rate * np.sqrt(one - power_2) / (one - power_1)
     opt_slots_m_1 = opt.slots["m"][1]
-    opt_slots_m_1 += (net_first_bias_bar - opt_slots_m_1) * difference
+    opt_slots_m_1 += (net_first_bias_bar - opt_slots_m_1) * difference_1
     opt_slots_v_1 = opt.slots["v"][1]
-    product_1 = (net_first_bias_bar * net_first_bias_bar - opt_slots_v_1) * difference_1
+    product_1 = (net_first_bias_bar * net_first_bias_bar - opt_slots_v_1) * difference_2
     opt_slots_v_1 += product_1
     ratio_1 = corrected * opt_slots_m_1 / (np.sqrt(opt_slots_v_1) + opt_epsilon)
     net_first_bias -= ratio_1
@@ -72,9 +72,9 @@ def keras_step(images, labels, net, opt):
     power_2 = (one * opt_beta_2) ** t
     corrected = opt_rate * np.sqrt(one - power_2) / (one - power_1)
     opt_slots_m_2 = opt.slots["m"][2]
-    opt_slots_m_2 += (net_out_kernel_bar - opt_slots_m_2) * difference
+    opt_slots_m_2 += (net_out_kernel_bar - opt_slots_m_2) * difference_1
     opt_slots_v_2 = opt.slots["v"][2]
-    product_2 = (net_out_kernel_bar * net_out_kernel_bar - opt_slots_v_2) * difference_1
+    product_2 = (net_out_kernel_bar * net_out_kernel_bar - opt_slots_v_2) * difference_2
     opt_slots_v_2 += product_2
     ratio_2 = corrected * opt_slots_m_2 / (np.sqrt(opt_slots_v_2) + opt_epsilon)
     net_out_kernel -= ratio_2
@@ -84,9 +84,9 @@ def keras_step(images, labels, net, opt):
     power_2 = (one * opt_beta_2) ** t
     corrected = opt_rate * np.sqrt(one - power_2) / (one - power_1)
     opt_slots_m_3 = opt.slots["m"][3]
-    opt_slots_m_3 += (net_out_bias_bar - opt_slots_m_3) * difference
+    opt_slots_m_3 += (net_out_bias_bar - opt_slots_m_3) * difference_1
     opt_slots_v_3 = opt.slots["v"][3]
-    product_3 = (net_out_bias_bar * net_out_bias_bar - opt_slots_v_3) * difference_1
+    product_3 = (net_out_bias_bar * net_out_bias_bar - opt_slots_v_3) * difference_2
     opt_slots_v_3 += product_3
     ratio_3 = corrected * opt_slots_m_3 / (np.sqrt(opt_slots_v_3) + opt_epsilon)
     net_out_bias -= ratio_3

@@ -6,5 +6,4 @@ def object_with_state(x, smooth):
     smooth.count += 1
     # exponential moving average
     smooth.mean = smooth.rate * smooth.mean + (1.0 - smooth.rate) * x
-    total = ((x - smooth.mean) ** 2).sum()
-    return total
+    return ((x - smooth.mean) ** 2).sum()

@@ -7,10 +7,10 @@ import numpy as np
 def softmax_cross_entropy_vjp(z, t, out_bar=1.0):
     z_in = z
     z = z * t
-    e_1 = z.max()
-    e = np.exp(z - e_1)
-    p_1 = e.sum()
-    p = e / p_1
+    max_1 = z.max()
+    e = np.exp(z - max_1)
+    total = e.sum()
+    p = e / total
     out = -np.log(p[1])
 
     # ---- adjoint sweep ----
@@ -18,11 +18,11 @@ def softmax_cross_entropy_vjp(z, t, out_bar=1.0):
     p_bar = np.zeros_like(p)
     p_bar[1] += -out_bar / p[1]
     # L4: p = e / np.sum(e)
-    e_bar = p_bar / p_1
-    e_bar += np.broadcast_to((-p_bar * p / p_1).sum(), e.shape)
+    e_bar = p_bar / total
+    e_bar += np.broadcast_to((-p_bar * p / total).sum(), e.shape)
     # L3: e = np.exp(z - np.max(z))
     z_bar = e_bar * e
-    test = z == e_1
+    test = z == max_1
     z_bar += test * ((-z_bar).sum() / test.astype(np.float64).sum())
     # L2: z = z * t
     z_bar_1 = z_bar * t

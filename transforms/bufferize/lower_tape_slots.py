@@ -32,9 +32,12 @@ from ..ir.nodes import (
     blocks_of,
     operands_of,
     targets_of,
+    walk,
 )
 from ..ir.symbolic_dims import Dim
 from .copy_insertion import group_start, line_of, stem
+
+_PYTHON_DTYPES = ("float64", "int64", "bool", "complex128")
 
 Path = list[tuple[Block, Stmt]]
 
@@ -53,6 +56,7 @@ def lower_tape_slots(function: Function, names: NameSupply) -> None:
         elif isinstance(stmt, Assign) and stmt.op.name == "restore":
             restores.setdefault(stmt.op.attrs["slot"].name, []).append(path)
     variables = set()
+    narrow = _has_narrow_values(function)
     for name, path in saves.items():
         if name not in restores:
             _remove(path)
@@ -60,6 +64,8 @@ def lower_tape_slots(function: Function, names: NameSupply) -> None:
         dense = name in plans and plans[name].kind == "dense"
         expand = _dense if dense else _stack
         variables.add(expand(path, restores[name], plans.get(name), names, better))
+        if dense and narrow:
+            _restore_python_numbers(restores[name], names)
     function.notes = {**function.notes, "slot_variables": frozenset(variables)}
 
 
@@ -144,6 +150,27 @@ def _dense(
         assert isinstance(stmt, Assign)
         stmt.op = Op("index", (storage, *at), {"items": items(1)})
     return storage.name
+
+
+def _has_narrow_values(function: Function) -> bool:
+    """Whether an operation with a Python number may have another dtype than with a NumPy scalar:
+    whether there are values of other dtypes than those of Python numbers."""
+    values = [*function.params, *(v for s in walk(function.body) for v in targets_of(s))]
+    return any(v.type.dtype not in _PYTHON_DTYPES for v in values)
+
+
+def _restore_python_numbers(restores: list[Path], names: NameSupply) -> None:
+    """Convert what is read from a tape array, a NumPy scalar in the emitted source, to the Python
+    number that was saved."""
+    for restore in restores:
+        block, stmt = restore[-1]
+        assert isinstance(stmt, Assign)
+        type_ = stmt.target.type
+        if isinstance(type_, Scalar) and type_.weak and type_.dtype != "bool":
+            read = Var(names.fresh(stem(stmt.target.name)), Scalar(type_.dtype))
+            at = next(i for i, s in enumerate(block) if s is stmt)
+            block.insert(at, Assign(read, stmt.op, stmt.origin))
+            stmt.op = Op("cast", (read,), {"dtype": type_.dtype, "weak": True})
 
 
 def _stack(

@@ -139,14 +139,16 @@ def _found(
     return nearby if is_rewritten(function.__globals__) else None
 
 
-def too_deep(name: str, file: str, lines: list[str], line: int) -> UnsupportedError:
-    """The error for a text that nests more deeply than Python's stack allows to read."""
+def too_deep(
+    name: str, file: str, lines: list[str], line: int, done: str = "read"
+) -> UnsupportedError:
+    """The error for a text that nests more deeply than Python's stack allows to read or compile."""
     span, text = _line(file, lines, line)
     return UnsupportedError(
-        f"{name} nests expressions or blocks too deeply to be read",
+        f"{name} nests expressions, blocks or calls too deeply to be {done}",
         span=span,
         source_line=text,
-        advice="split long expressions into several statements",
+        advice="split long expressions into several statements, and write repeated ones as a loop",
     )
 
 

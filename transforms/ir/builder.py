@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
-from . import complex_ops
+from . import complex_ops, path_kinds
 from .errors import S2STypeError, UnsupportedError
 from .nodes import (
     COMPLEX,
@@ -44,6 +44,8 @@ class NameSupply:
         self.taken = set(taken)
         self.kept: set[str] = set()
         self.counts: dict[str, int] = {}
+        # The names that the user's function gives to values that other statements compute.
+        self.given: dict[str, str] = {}
 
     def fresh(self, hint: str) -> str:
         name = hint
@@ -53,11 +55,12 @@ class NameSupply:
         self.taken.add(name)
         return name
 
-    def snapshot(self) -> tuple[set[str], dict[str, int]]:
-        return set(self.taken), dict(self.counts)
+    def snapshot(self) -> tuple[set[str], dict[str, int], dict[str, str]]:
+        return set(self.taken), dict(self.counts), dict(self.given)
 
-    def restore(self, snapshot: tuple[set[str], dict[str, int]]) -> None:
-        self.taken, self.counts = set(snapshot[0]) | self.kept, dict(snapshot[1])
+    def restore(self, snapshot: tuple[set[str], dict[str, int], dict[str, str]]) -> None:
+        taken, counts, given = snapshot
+        self.taken, self.counts, self.given = set(taken) | self.kept, dict(counts), dict(given)
 
     def keep(self, name: str) -> None:
         """Reserve a name permanently: it stays taken when a snapshot is restored."""
@@ -78,6 +81,8 @@ class Builder:
         # By name: the aliasing of results in NumPy ("new", "view", "writeable view"), where the
         # operations imply a different one.
         self.memory: dict[str, str] = {}
+        # By name: the least kind of values whose dtype depends on the path (`path_kinds`).
+        self.least_kinds: dict[str, str] = {}
         # False for adjoint code: the primal has already checked its shapes.
         self.checks = True
 
@@ -91,6 +96,7 @@ class Builder:
         name = self.names.fresh(hint)
         self.definitions.pop(name, None)
         self.memory.pop(name, None)
+        self.least_kinds.pop(name, None)
         return name
 
     def sym(self, value: Any) -> Sym:
@@ -136,7 +142,23 @@ class Builder:
         op = Op(name, operands, attrs)
         self.block.append(Assign(target, op, self.origin))
         self.definitions[target.name] = op
+        if name == "list_new" or any(
+            isinstance(o, Var) and o.name in self.least_kinds for o in operands
+        ):
+            kinds = [self.least_kind(o) for o in operands]
+            self.set_least_kind(target, path_kinds.least_of_result(rule, self, op, type_, kinds))
         return Sym(self, target)
+
+    def least_kind(self, operand: Operand) -> str:
+        """The kind of a value, or the least one if it depends on the path."""
+        known = self.least_kinds.get(operand.name) if isinstance(operand, Var) else None
+        return path_kinds.dtype_kind(operand.type) if known is None else known
+
+    def set_least_kind(self, target: Operand, least: str) -> None:
+        if isinstance(target, Var):
+            self.least_kinds.pop(target.name, None)
+            if least != path_kinds.dtype_kind(target.type):
+                self.least_kinds[target.name] = least
 
     # ---- blocks
 
@@ -232,6 +254,8 @@ def const(value: Any) -> Const:
         known = Dim.of(value.item()) if dtype.kind in "iu" else None
         return Const(value.item(), Scalar(dtype.name, value=known))
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise UnsupportedError("this integer does not fit in 64 bits", advice="use a float")
         return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
     if isinstance(value, float):
         return Const(value, Scalar("float64", weak=True))
@@ -372,6 +396,17 @@ def int_const(n: int) -> Const:
     return const(np.int64(n))
 
 
+def _may_wrap(low: Operand, high: Operand) -> bool:
+    """Whether `high - low` may be less than -2**63, as far as is known of the operands."""
+    value = getattr(high.type, "value", None)
+    if value is not None and value.is_size:
+        return False
+    if not isinstance(low, Const):
+        return True
+    at_least = value.const if value is not None and (value - value.const).is_size else -(2**63)
+    return at_least - low.value < -(2**63)
+
+
 def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
     """The trip count: the length of range(start, stop, step)."""
     start, stop, step = (b.sym(x).operand for x in (start, stop, step))
@@ -384,7 +419,10 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
         if value is not None and value.is_size:
             return count.operand
     elif stride in (1, -1):
-        count = b.sym(stop) - start if stride == 1 else b.sym(start) - stop
+        low, high = (start, stop) if stride == 1 else (stop, start)
+        if _may_wrap(low, high):
+            return (b.emit("maximum", high, low) - low).operand
+        count = b.sym(high) - low
     elif stride is not None:
         end = b.emit("maximum" if stride > 0 else "minimum", stop, start)
         return (-b.emit("floor_divide", b.sym(start) - end, step)).operand

@@ -82,6 +82,7 @@ from .ops.lists import ALREADY_BOUND, bind_list, set_item, stacked
 from .ops.random import draw
 from .ops.stacks import push_statement
 from .ops.store import store
+from .scalars.exact_quotients import exact_quotients
 from .scalars.if_conversion import if_convert
 from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
@@ -307,6 +308,7 @@ def run_loop_passes(
     hoist_fills(body)
     shorten_minmax_recurrence(body)
     version_checked_loops(body, params)
+    exact_quotients(body)
     return body
 
 

@@ -45,6 +45,21 @@ def require_no_float_overflow(b: Builder, x: Sym, dtype: str) -> None:
             b.check(fits, "OverflowError", x, message)
 
 
+def require_exact_in_float(b: Builder, x: Sym, dtype: str) -> None:
+    """Emit a check that a Python integer is represented exactly by float16 or float32, which is its
+    dtype on another path."""
+    if dtype not in ("float16", "float32") or x.dtype != "int64" or not is_weak(x.type):
+        return
+    message = f" is not exact in {dtype}, which it is on another path"
+    value = x.type.value
+    if value is not None and value.is_const:
+        if int(np.dtype(dtype).type(value.const)) != value.const:
+            b.check(False, "OverflowError", f"Python integer {value.const}{message}")
+    elif not _is_undefined(b, x):
+        exact = b.emit("absolute", x) <= 2 ** (np.finfo(dtype).nmant + 1)
+        b.check(exact, "OverflowError", "Python integer ", x, message)
+
+
 def _is_undefined(b: Builder, x: Sym) -> bool:
     """True if `x` is `undef`, the value of a name that is not bound yet."""
     made = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None

@@ -115,6 +115,16 @@ def _join_scalars(left: Scalar, right: Scalar) -> Scalar:
     return Scalar(dtype, left.weak and right.weak, value)
 
 
+def join_elements(left: Any, right: Any) -> Type:
+    """The type of the elements of a list.  The array that NumPy makes of Python floats and float32
+    numbers is float64; an element keeps the promotion of a Python float."""
+    types = left, right
+    if all(isinstance(t, Scalar) for t in types) and "float32" in (left.dtype, right.dtype):
+        if any(is_weak(t) and t.dtype == "float64" for t in types):
+            return Scalar("float64", True, None, True)
+    return join_types(left, right)
+
+
 def differ_in_integer_dtype(left: Type, right: Type) -> bool:
     """True if both are integers, of different dtypes: arithmetic with them wraps differently."""
     kinds = {kind_of(left.dtype), kind_of(right.dtype)}

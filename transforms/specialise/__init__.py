@@ -1,14 +1,14 @@
 """Partial evaluation: core syntax, argument types and the objects it reaches to value-form IR.
 
-Start with `specialiser.py` (`specialise`), which makes the parts and evaluates a function as a
-whole: what is known (attributes, containers, calls of helpers) is computed, what is not becomes IR.
-`values.py` has the values that it computes with; `statements.py`, `expressions.py`, `loops.py` and
-`calls.py` evaluate syntax; `joins.py` and `loop_joins.py` merge the paths of branches and loops;
-`objects.py` and `effects.py` deal with objects from outside; `derived.py` and `tape.py` call for
-derivatives.
+Start with `driver.py` (`specialise`): what is known (attributes, containers, calls of helpers) is
+computed, what is not becomes IR.  `values.py` has the values that it computes with;
+`interpreter/` evaluates syntax, `calls/` calls, `operations/` operators and iteration; `control/`
+merges the paths of branches and loops; `heap/` has arrays and containers, `outside/` what comes
+from outside; `derivatives/` and `tapes/` differentiate.
 
-Each of these files is a part: one class, whose fields are the parts below it and what it owns.
-`session.py` has what all parts work on, and undoes what a failed attempt has changed.
+These are parts: classes whose fields are the parts below them and what they own.  `session.py` has
+what all parts work on, and undoes what a failed attempt has changed; `evaluator.py` has what parts
+take from the whole; docs/design/evaluator.md describes them.
 
 May import `frontend/`, `syntax/`, `rules/`, `autodiff/`, `batch/`, `ir/`.
 """

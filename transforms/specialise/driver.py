@@ -145,7 +145,6 @@ class Specialiser:
         expressions, statements = parts[Expressions], parts[Statements]
         calls, methods = parts[Calls], parts[Methods]
         self.aliases = statements.aliases
-        self.given_names = statements.given_names
         self.eval = expressions.eval
         self.elements = expressions.elements
         self.run = statements.run
@@ -207,7 +206,7 @@ class Specialiser:
         ]
         main = Function(name, params, self.session.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.aliases)
-        main.notes["given_names"] = dict(self.given_names)
+        main.notes["given_names"] = dict(self.session.b.names.given)
         main.notes["facts"] = self.session.b.facts
         main.notes["unconnected"] = list(self.session.shared.unconnected)
         sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)
@@ -245,7 +244,7 @@ class Specialiser:
 
     def _out_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
         if isinstance(value, Conflict):
-            self.places.refuse(last_return(node), value.why, "use one name for one kind of thing")
+            self.places.refuse(last_return(node), value.why, value.advice)
         value = self.arrays.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand

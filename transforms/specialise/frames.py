@@ -71,9 +71,7 @@ class Frames(Part):
         if value is None:
             raise self.places.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
-            self.places.need_unroll(
-                node, value.why, "use one name for one kind of thing", peel=True
-            )
+            self.places.need_unroll(node, value.why, value.advice, peel=True)
         if isinstance(value, Maybe):
             if not isinstance(node, core.Result):
                 self.b.check(self.b.sym(value.flag), "UnboundLocalError", _unbound(name))

@@ -333,6 +333,7 @@ class Conflict(Value):
     """A name, or what a container holds, that differs between paths: an error only when read."""
 
     why: str
+    advice: str = "use one name for one kind of thing"
 
     # The parts of what a container holds.  To read one here raises the error.
 
@@ -427,12 +428,20 @@ def constant(value: str | bytes | None) -> Obj: ...
 @overload
 def constant(value: object) -> Num | Obj: ...
 def constant(value: Any) -> Num | Obj:
-    """A value that belongs to the program text or to a library."""
+    """A value that belongs to the program text or to a library.  An integer beyond 64 bits is an
+    object: it becomes a number where it meets one of a dtype that holds it."""
+    if is_huge(value):
+        return Obj(value)
     if isinstance(value, (bool, int, float, complex, np.bool_)) or (
         isinstance(value, np.generic) and value.dtype.kind in "fiubc"
     ):
         return Num(const(value), (value,))
     return Obj(value)
+
+
+def is_huge(value: Any) -> bool:
+    """Whether this is an integer that int64 does not hold."""
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def number(value: Value) -> Num:
@@ -454,6 +463,8 @@ def kind_text(value: Value) -> str:
         SliceVal: "a slice", Bound: "a method", RngVal: "a random generator",
     }  # fmt: skip
     if isinstance(value, Obj):
+        if is_huge(value.value):
+            return "an integer that does not fit in 64 bits"
         return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
     if isinstance(value, (InstanceVal, IterVal)):
         return f"a {value.cls.__name__}"
@@ -467,6 +478,8 @@ def class_of(value: Value) -> type:
     if isinstance(value, Ref):
         return np.ndarray
     if isinstance(value, Num):
+        if value.arrays:  # an array of rank 0 in NumPy
+            return np.ndarray
         type_ = value.operand.type
         if type_.weak:
             return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)

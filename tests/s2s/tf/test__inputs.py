@@ -35,7 +35,8 @@ def test_given_leaves_what_has_a_dtype() -> None:
 def test_alike() -> None:
     assert [v.dtype for v in alike(X, [3, 4])] == [np.float64, np.float64]
     assert [v.dtype for v in alike([3, 4], s2s.Variable(1.0))] == [np.float32, np.float32]
-    assert [v.dtype for v in alike([3, 4], [1.5, 2.5])] == [np.int32, np.float32]
+    assert [v.dtype for v in alike([3, 4], [1.5, 2.5])] == [np.float32, np.float32]
+    assert [v.dtype for v in alike(3, 4)] == [np.int32, np.int32]
     left, right = alike(X, 2)
     assert left is X and right == 2 and type(right) is int
 

@@ -33,7 +33,7 @@ def layer(W, x, y):
 
 def test_the_adjoint_of_a_difference_is_that_of_the_variable() -> None:
     text = text_of(layer, np.eye(6), X, Y)
-    assert "guess_bar = " in text and "t_bar" not in text
+    assert "guess_bar = " in text and " t_bar" not in text
 
 
 def loop(x):

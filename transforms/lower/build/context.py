@@ -27,6 +27,9 @@ HANDLERS: dict[str, Handler] = {}
 
 NEGATIVE_SIZE = "negative dimensions are not allowed"
 
+# Maximum number of nested operations of a virtual value: the emission of an element is recursive.
+MAX_FUSED_DEPTH = 100
+
 # Maximum cost of a virtual value that may be recomputed by every reader.
 MAX_RECOMPUTE_COST = 0
 # Maximum cost of a scalar expression that may be inlined into its reader.
@@ -438,7 +441,7 @@ class Context:
         if _owned(v):
             return False
         uses = self.usage.uses(block, position)
-        if uses is None or uses.is_clobbered_by(v.reads):
+        if uses is None or uses.is_clobbered_by(v.reads) or v.depth > MAX_FUSED_DEPTH:
             return False
         return v.cost <= MAX_RECOMPUTE_COST or (uses.direct == 1 and not uses.nested)
 

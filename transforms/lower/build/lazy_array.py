@@ -47,7 +47,8 @@ class Value:
 
     `sizes` and `dims` are its shape, as expressions and symbolically.  `reads` are the program's
     variables that it depends on.  `cost` estimates the work per element (0: a load).  `memory` is
-    the buffer that holds the value, None if it is virtual.  `add_into`, if there is one, adds the
+    the buffer that holds the value, None if it is virtual.  `depth` counts the nested operations of
+    an element.  `add_into`, if there is one, adds the
     value to a buffer of its shape more efficiently than element by element.
     """
 
@@ -59,6 +60,7 @@ class Value:
     cost: int = 0
     memory: Memory | None = None
     add_into: Callable[[Value], None] | None = None
+    depth: int = 0
 
     @property
     def ndim(self) -> int:

@@ -90,4 +90,4 @@ def broadcast_value(
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         return value.at(emitter, project_index(facts, value, sizes, dims, index))
 
-    return Value(value.dtype, sizes, dims, at, value.reads, value.cost)
+    return Value(value.dtype, sizes, dims, at, value.reads, value.cost, depth=value.depth)

@@ -45,7 +45,8 @@ def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
         _learn_clipped_size(ctx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
-    made = Value(result, sizes, dims, at, reads, cost)
+    depth = 1 + max((v.depth for v in values), default=0)
+    made = Value(result, sizes, dims, at, reads, cost, depth=depth)
     return replace(made, cost=0) if not scalar and affine_integers(ctx.emitter, made) else made
 
 

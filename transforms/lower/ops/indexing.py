@@ -112,7 +112,7 @@ def _basic(
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         return x.at(emitter, tuple(_axis_index(a, index) for a in axes))
 
-    return Value(x.dtype, sizes, dims, at, reads, x.cost)
+    return Value(x.dtype, sizes, dims, at, reads, x.cost, depth=x.depth)
 
 
 def _axis_index(axis: Axis, index: L.Index) -> L.Expr:

@@ -35,7 +35,7 @@ def transpose(x: Value, axes: tuple[int, ...]) -> Value:
         memory = Memory(memory.name, tuple(memory.axes[a] for a in axes), memory.contiguous)
     sizes = tuple(x.sizes[a] for a in axes)
     dims = tuple(x.dims[a] for a in axes)
-    return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory)
+    return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory, depth=x.depth)
 
 
 def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
@@ -50,7 +50,7 @@ def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
     def at(emitter: Emitter, index: L.Index) -> L.Expr:
         return x.at(emitter, tuple(index[k] for k in kept))
 
-    return Value(x.dtype, tuple(sizes), tuple(dims), at, x.reads, x.cost)
+    return Value(x.dtype, tuple(sizes), tuple(dims), at, x.reads, x.cost, depth=x.depth)
 
 
 def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
@@ -64,7 +64,7 @@ def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
         return x.at(emitter, tuple(source_index))
 
     sizes = tuple(x.sizes[k] for k in kept)
-    return Value(x.dtype, sizes, tuple(x.dims[k] for k in kept), at, x.reads, x.cost)
+    return Value(x.dtype, sizes, tuple(x.dims[k] for k in kept), at, x.reads, x.cost, depth=x.depth)
 
 
 # ---------------------------------------------------------------- reshape
@@ -112,7 +112,7 @@ def _as_unit_axis_change(
         return x.at(emitter, tuple(source_index))
 
     memory = x.memory if len(old) == x.ndim == len(dims) else None
-    return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory)
+    return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory, depth=x.depth)
 
 
 def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
@@ -131,7 +131,7 @@ def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[
         source_index.append(flat)
         return x.at(emitter, tuple(reversed(source_index)) if x.ndim else ())
 
-    return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8)
+    return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8, depth=x.depth)
 
 
 def collapse_axes(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:

@@ -27,7 +27,10 @@ def sinc(x: Any) -> Any:
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
     x = np.asarray(a)
     scaled = x if b is None else np.where(np.asarray(b) == 0, -np.inf, x)
-    top = np.max(scaled, axis=axis, keepdims=True)
+    if x.dtype.kind != "f" and x.dtype.kind != "c":
+        scaled = scaled.astype(np.float64)
+    # The logarithm of an empty sum is -inf.
+    top = np.max(scaled, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
     parts = np.exp(scaled - top) if b is None else b * np.exp(scaled - top)
     total = np.log(np.sum(parts, axis=axis, keepdims=True)) + top

@@ -108,7 +108,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = np.asarray(bins)
     side = "left" if right else "right"
-    if edges[0] <= edges[-1]:
+    if np.size(edges) == 0 or edges[0] <= edges[-1]:
         return searchsorted(edges, x, side)
     return edges.shape[0] - searchsorted(edges[::-1], x, side)
 

@@ -192,6 +192,8 @@ def as_sizes(b: Builder, shape: Any) -> list[Any]:
         raise UnsupportedError("a shape given as an array", advice="give a tuple of sizes")
     sizes = [constant_value(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     for s in sizes:
+        if isinstance(s, int):
+            b.sym(s)  # refuses what does not fit in 64 bits
         dtype = s.dtype if isinstance(s, Sym) else np.asarray(s).dtype.name
         if not dtype.startswith(("int", "uint")):
             raise TypeError(f"'{dtype}' object cannot be interpreted as an integer")

@@ -385,14 +385,14 @@ def _extremum_surfaces(name: str, op: str, *paths: str) -> None:
             x = b.emit("where", as_operand(b, where), x, b.sym(initial))
         if initial is None:
             return _reduce(b, name, x, axis, keepdims)
-        more = _one_more(b, x, initial, axis)
+        more = one_more(b, x, initial, axis)
         if axis is not None or not require_static(keepdims, "keepdims"):
             return _reduce(b, name, more, axis, keepdims)
         found = _reduce(b, name, more, None, False)
         return b.emit("expand_dims", found, axes=tuple(range(x.ndim))) if x.ndim else found
 
 
-def _one_more(b: Builder, x: Sym, initial: Any, axis: Any) -> Sym:
+def one_more(b: Builder, x: Sym, initial: Any, axis: Any) -> Sym:
     """x with `initial` as a further element, so that an empty array has an extremum, too."""
     if axis is None:
         x, at = b.emit("reshape", x, product(x.shape)), 0

@@ -12,6 +12,7 @@ from ...ir.builder import Builder, Sym
 from ...ir.errors import UnsupportedError
 from ...ir.nodes import Array, Const, Scalar, is_complex, is_float
 from ...ir.op_registry import SURFACES, surface
+from ...ir.path_kinds import least
 from ...ir.record import replace
 from ..axes_and_sizes import constant_value, require_static
 from ..declare import (
@@ -48,6 +49,8 @@ def _numpy_scalar(dtype: str) -> None:
 
     @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
     def build(b: Builder, value: Any = 0) -> Sym:
+        if isinstance(value, int):  # it need not fit in int64
+            return b.sym(getattr(np, path.removeprefix("numpy."))(value))
         x = as_operand(b, value)
         require_in_range(b, x, dtype)
         return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
@@ -190,15 +193,19 @@ def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
         return b.emit(op, x, y)
     joined = join_types(phi_operand_type(x.operand), phi_operand_type(y.operand))
     assert isinstance(joined, Scalar)
-    if not joined.mixed:
+    kinds = [b.least_kind(x.operand), b.least_kind(y.operand)]
+    if joined.mixed:
+        for scalar in (x, y):
+            require_in_range(b, scalar, joined.dtype)
+        x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
+        result = b.emit(op, x, y).operand
+        result = replace(result, type=replace(result.type, mixed=True))
+    else:
         for scalar in (x, y):
             require_no_float_overflow(b, scalar, joined.dtype)
-        return b.emit(op, x, y)
-    for scalar in (x, y):
-        require_in_range(b, scalar, joined.dtype)
-    x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
-    result = b.emit(op, x, y).operand
-    return b.sym(replace(result, type=replace(result.type, mixed=True)))
+        result = b.emit(op, x, y).operand
+    b.set_least_kind(result, least(kinds))
+    return b.sym(result)
 
 
 def _refuse_arrays(b: Builder, name: str, values: Sequence[Any]) -> None:

@@ -232,6 +232,9 @@ class Calls(Part):
         if result is not NotImplemented:
             return result
         if value is functools.partial:
+            if not args:
+                text = "type 'partial' takes at least one argument"
+                raise self.places.located(TypeError(text), node)
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if value is functools.wraps:
             return Partial(Obj(functools.update_wrapper), (), (("wrapped", args[0]),))

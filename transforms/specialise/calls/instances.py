@@ -45,6 +45,9 @@ class Instances(Part):
                 f"a {cls.__name__} is not created in compiled code",
                 "create it before the first call",
             )
+        if (cls.__module__ or "").partition(".")[0] in ("itertools", "collections"):
+            text = f"{cls.__module__}.{cls.__name__} is not supported"
+            return self.places.refuse(node, text, "use lists, dicts and plain loops")
         if not _is_plain(cls):
             return self.places.refuse(
                 node,

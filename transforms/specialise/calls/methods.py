@@ -272,7 +272,8 @@ class Methods(Part):
         content = self.lists.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.guards.guarding(node):
-            grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
+            item = self.lists.as_element(item, elem)
+            grown = self.b.emit("list_append", content.operand, item)
         return Growing(grown.operand)
 
     def _growing_method(

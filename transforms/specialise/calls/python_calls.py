@@ -150,6 +150,7 @@ class PythonCalls(Part):
         wanted = self.arrays.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         with self.places.python_errors(node):
+            self.arrays.require_one_kind(value, node, "the type")
             return constant(any(issubclass(class_of(value), c) for c in wanted))
 
     @builtin(issubclass)
@@ -161,6 +162,7 @@ class PythonCalls(Part):
 
     @builtin(type)
     def call_type(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
+        self.arrays.require_one_kind(args[0], node, "the type")
         return self.objects.class_value(class_of(args[0]), path_of_class(args[0]))
 
     @builtin(dataclasses.is_dataclass)
@@ -227,7 +229,11 @@ class PythonCalls(Part):
 
     def _converted(self, kind: Any, args: Args, node: core.Node) -> Value:
         """`int` or `float` of one number or text that is known."""
-        if len(args) == 1 and isinstance(args[0], Obj) and isinstance(args[0].value, (str, bytes)):
+        if (
+            len(args) == 1
+            and isinstance(args[0], Obj)
+            and isinstance(args[0].value, (str, bytes, int))
+        ):
             known = args[0].value
         elif len(args) == 1 and isinstance(args[0], Num) and args[0].known is not None:
             known = args[0].known[0]

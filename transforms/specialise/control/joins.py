@@ -8,10 +8,20 @@ from typing import Any
 
 from ...ir.builder import OPEN, Sym, const, resolve_dims
 from ...ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ...ir.path_kinds import least
 from ...ir.record import field, record, replace
 from ...ir.symbolic_dims import Dim
-from ...rules.integer_range_checks import require_in_range, require_no_float_overflow
-from ...rules.promotion import differ_in_integer_dtype, join_conflict, join_types
+from ...rules.integer_range_checks import (
+    require_exact_in_float,
+    require_in_range,
+    require_no_float_overflow,
+)
+from ...rules.promotion import (
+    differ_in_integer_dtype,
+    join_conflict,
+    join_elements,
+    join_types,
+)
 from ...syntax import core
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
@@ -141,8 +151,10 @@ class Joins(Part):
             type_ = self.joined_type(
                 self.arrays.type_where_joined(x), self.arrays.type_where_joined(y)
             )
+            kinds = [self.b.least_kind(x), self.b.least_kind(y)]
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self.fresh_var(type_, user)
+            self.b.set_least_kind(target, least(kinds))
             phis.append(Phi(target, x, y))
             return target
 
@@ -361,6 +373,7 @@ class Joins(Part):
         """A value as one of the type that it has where paths meet."""
         x = Sym(self.b, operand)
         require_in_range(self.b, x, type_.dtype)
+        require_exact_in_float(self.b, x, type_.dtype)
         if not isinstance(self.arrays.as_literal(operand), Const):
             require_no_float_overflow(self.b, x, type_.dtype)
         return x.astype(type_.dtype).operand
@@ -394,7 +407,7 @@ class Joins(Part):
         if not types:
             return None
         types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
-        joined = types[0]
+        joined: Any = types[0]
         for type_ in types[1:]:
             if (
                 type_.ndim != joined.ndim
@@ -402,9 +415,9 @@ class Joins(Part):
                 and differ_in_integer_dtype(joined, type_)
             ):
                 return None
-            joined = join_types(joined, type_)
+            joined = join_elements(joined, type_)
         if isinstance(joined, Scalar):
-            return Scalar(joined.dtype, joined.weak)
+            return Scalar(joined.dtype, joined.weak, mixed=joined.mixed)
         made = resolve_dims(joined, self.b.names.fresh("elem"))
         assert isinstance(made, Array)
         return made

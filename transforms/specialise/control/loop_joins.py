@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ...ir.builder import OPEN, const
 from ...ir.nodes import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
+from ...ir.path_kinds import dtype_kind, least
 from ...ir.record import field, record, replace
 from ...rules.promotion import join_conflict, join_types
 from ...syntax import core
@@ -62,11 +63,19 @@ class Plan:
     grows: dict[Cell, Scalar | Array] = field(default_factory=dict)
     conflicts: dict[Key, Conflict] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)
+    # the least kinds of what iterations pass on (`path_kinds`)
+    kinds: dict[Key, str] = field(default_factory=dict)
     changed: bool = False
 
     def leaf(self, key: Key, type_: Type) -> None:
         if key not in self.leaves or not _same_type(self.leaves[key], type_):
             self.leaves[key] = type_
+            self.changed = True
+
+    def kind(self, key: Key, found: str, type_: Type) -> None:
+        known = self.kinds.get(key)
+        self.kinds[key] = found if known is None else least([known, found])
+        if self.kinds[key] not in (known, dtype_kind(type_)):
             self.changed = True
 
     def in_conflict(self, key: Key) -> bool:
@@ -92,10 +101,10 @@ class LoopJoins(Part):
     peel: Peel
     loop_depth: int = field(default=0, init=False)
 
-    def loop(self, run: Once, node: core.Node) -> Looped:
+    def loop(self, run: Once, node: core.Node, runs: bool = False) -> Looped:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
         returns whether it always fails, and the flag that may end the loop; the state
-        afterwards is that after the loop."""
+        afterwards is that after the loop.  `runs` says that there is an iteration for sure."""
         if self.loop_depth >= DEEPEST_LOOP:
             self.places.refuse(
                 node,
@@ -104,11 +113,11 @@ class LoopJoins(Part):
             )
         self.loop_depth += 1
         try:
-            return self._loop(run, node)
+            return self._loop(run, node, runs)
         finally:
             self.loop_depth -= 1
 
-    def _loop(self, run: Once, node: core.Node) -> Looped:
+    def _loop(self, run: Once, node: core.Node, runs: bool) -> Looped:
         entry, outer = self.state, self.b.block
         length = len(outer)
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()
@@ -136,6 +145,8 @@ class LoopJoins(Part):
                 self._compare(plan, key, x, y, head, end)
             self._compare_boxes(plan, head, end)
             self._compare_aliases(plan, start, end)
+            for key, var in head_vars.items():
+                plan.kind(key, self._least_kind_at(end, key), var.type)
             if not plan.changed:
                 break
             del outer[length:]
@@ -159,6 +170,8 @@ class LoopJoins(Part):
         for key, phi in head_vars.items():
             init = self._cast_to(self._leaf_at(start, key), phi.type)
             result = self.joins.fresh_var(_reopened(phi), phi.user)
+            least_kind = plan.kinds[key] if runs else self.b.least_kind(phi)
+            self.b.set_least_kind(result, least_kind)
             results[key] = result
             carried.append(Carried(phi, init, nexts[key], result))
         self.session.state = self._loop_head(plan, start, {}, results)
@@ -364,6 +377,8 @@ class LoopJoins(Part):
                 return given[key]
             if key not in made:
                 made[key] = self.joins.fresh_var(type_, user)
+                kinds = [self._least_kind_at(start, key), plan.kinds.get(key, "")]
+                self.b.set_least_kind(made[key], least(kinds))
             return made[key]
 
         def visit(key: Key, value: Any, user: str) -> Any:
@@ -416,6 +431,13 @@ class LoopJoins(Part):
                 held = state.heap[value.cell] if isinstance(value, CONTAINERS) else value
                 value = held.values[step]
         return value
+
+    def _least_kind_at(self, state: State, key: Key) -> str:
+        """The least kind of the operand that a key stands for."""
+        value = self._value_at(state, key)
+        if isinstance(value, Ref):  # a view has the dtype of its base
+            value = state.heap[value.cell]
+        return self.b.least_kind(value.operand if isinstance(value, (Num, Growing)) else value)
 
     def _leaf_at(self, state: State, key: Key) -> Operand:
         """The operand a key stands for; arrays are read in the given state."""

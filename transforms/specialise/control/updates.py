@@ -6,6 +6,7 @@ from typing import Any
 
 from ...ir.builder import Sym
 from ...ir.nodes import Array, Operand, Var, is_complex
+from ...ir.path_kinds import KIND_NAMES, at_most, dtype_kind
 from ...ir.record import record
 from ...rules.integer_range_checks import require_in_range
 from ...syntax import core
@@ -62,6 +63,7 @@ class Updates(Part):
                 f"a complex value cannot be stored in an array of {base.type.dtype}",
                 "make the array complex, or store the value's .real",
             )
+        self._refuse_truncation(base, value, label=base.user or cell.label, node=node)
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
         require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
         value = value.astype(base.type.dtype)
@@ -80,6 +82,19 @@ class Updates(Part):
         self.variables.note_assignment(cell, base)
         self._refresh_choices(cell, node)
 
+    def _refuse_truncation(self, base: Var, value: Sym, label: str, node: core.Node) -> None:
+        """Refuses a store that NumPy converts to the dtype that the array has on one path only."""
+        least, own = self.b.least_kind(base), dtype_kind(base.type)
+        if least in ("", own) or at_most(dtype_kind(value.type), least):
+            return
+        names = KIND_NAMES[least], KIND_NAMES[own]
+        self.places.refuse(
+            node,
+            f"{label or 'this array'} has the dtype {names[0]} on one path and {names[1]} on "
+            f"another, and NumPy would convert what is stored in it to {names[0]} on the first",
+            f"give it the dtype {names[1]} on all paths, by dtype= or by a number such as 0.0",
+        )
+
     def write_whole(self, ref: Ref, new: Var, node: core.Node) -> None:
         """The array `ref`, with the contents that a callee has given it."""
         if ref.path or ref.cell.param is not None:  # a store where the call is
@@ -89,6 +104,8 @@ class Updates(Part):
         self.arrays.refuse_shared(ref.cell, node)
         assert not ref.cell.readonly and ref.cell.choice is None
         base = self.state.heap[ref.cell]
+        assert isinstance(base, Var)
+        self._refuse_truncation(base, Sym(self.b, new), ref.cell.label, node)
         self.state.heap[ref.cell] = new
         self.variables.note_assignment(ref.cell, base)
         self._refresh_choices(ref.cell, node)

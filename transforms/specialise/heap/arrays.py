@@ -14,6 +14,7 @@ from ...frontend.pytree import Path
 from ...ir.builder import Sym
 from ...ir.errors import S2STypeError
 from ...ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Type, Var
+from ...ir.path_kinds import KIND_NAMES, dtype_kind
 from ...ir.record import field, record
 from ...ir.symbolic_dims import Facts
 from ...rules.declare import as_python_scalar
@@ -137,6 +138,23 @@ class Arrays(Part):
         if kind == "reshape":
             return self.b.emit("reshape", base, *what)
         return self.b.emit(kind, base, axes=what)
+
+    def require_one_kind(
+        self, value: Value, node: core.Node | None, needed: str, of_bools: bool = False
+    ) -> None:
+        """Refuses a number or array whose dtype depends on the path, where the dtype decides; with
+        `of_bools`, only one that is a bool on some path."""
+        if not isinstance(value, (Num, Ref)):
+            return
+        operand = self.state.heap[value.cell] if isinstance(value, Ref) else value.operand
+        lower, own = self.b.least_kind(operand), dtype_kind(operand.type)
+        if lower not in ("", own) and (lower == "b" or not of_bools):
+            names = KIND_NAMES[lower], KIND_NAMES[own]
+            self.places.refuse(
+                node,
+                f"{needed} of a value that is {names[0]} on one path and {names[1]} on another",
+                f"make it {names[1]} on all paths",
+            )
 
     # ---- results of operations
 
@@ -485,9 +503,7 @@ class Arrays(Part):
     def usable(self, value: Value, node: core.Node) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
-            self.places.need_unroll(
-                node, value.why, "use one name for one kind of thing", peel=True
-            )
+            self.places.need_unroll(node, value.why, value.advice, peel=True)
         return value.value if isinstance(value, Maybe) else value
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:

@@ -8,7 +8,7 @@ from typing import Any
 from ...ir.builder import Sym
 from ...ir.nodes import Array, ListOf, Operand, Scalar, Type
 from ...ir.record import record
-from ...rules.promotion import differ_in_integer_dtype, join_types
+from ...rules.promotion import differ_in_integer_dtype, join_elements
 from ...syntax import core
 from ..places import Places
 from ..session import Part
@@ -35,7 +35,7 @@ class Lists(Part):
                 )
             if isinstance(item, Ref):
                 self.arrays.is_element(item)
-            value = self.b.emit("list_append", value, self.element(item).astype(elem.dtype))
+            value = self.b.emit("list_append", value, self.as_element(self.element(item), elem))
         return Growing(value.operand)
 
     def element(self, value: Num | Ref) -> Sym:
@@ -43,6 +43,12 @@ class Lists(Part):
         item = self.arrays.sym(value)
         is_array = isinstance(item.type, Array) and not item.ndim
         return self.b.emit("index", item, items=()) if is_array else item
+
+    def as_element(self, item: Sym, elem: Any) -> Sym:
+        """A number or array of a list, converted to the dtype of the list's elements."""
+        cast = item.astype(elem.dtype)
+        self.b.set_least_kind(cast.operand, self.b.least_kind(item.operand))
+        return cast
 
     def widened(self, content: Growing, type_: Type, node: core.Node | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""
@@ -53,7 +59,7 @@ class Lists(Part):
                 f"a list of {elem.dtype} and {type_.dtype} numbers",
                 "convert them to one dtype",
             )
-        dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype
+        dtype = join_elements(_shapeless(elem), _shapeless(type_)).dtype
         if dtype == elem.dtype:
             return content
         if elem.ndim:
@@ -63,7 +69,9 @@ class Lists(Part):
                 "give all its arrays one dtype",
             )
         numbers = self.b.emit("list_stack", content.operand).astype(dtype)
-        return Growing(self.b.emit("list_unstack", numbers).operand)
+        wide = self.b.emit("list_unstack", numbers).operand
+        self.b.set_least_kind(wide, self.b.least_kind(content.operand))
+        return Growing(wide)
 
     def list_element(self, content: Growing, index: Operand | int) -> Value:
         value = self.arrays.wrap(self.b.emit("list_get", content.operand, index))

@@ -34,6 +34,7 @@ from ..values import (
     TupleVal,
     Value,
     constant,
+    is_huge,
     kind_text,
     number,
 )
@@ -44,6 +45,9 @@ BINARY: dict[str, str] = {
     "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
     "<<": "left_shift", ">>": "right_shift",
 }  # fmt: skip
+
+
+_PYTHON_UNARY: dict[str, Any] = {"-": lambda x: -x, "+": lambda x: +x, "~": lambda x: ~x}
 
 
 @record(eq=False)
@@ -88,8 +92,6 @@ class Expressions(Part):
 
     @evaluates(core.Const)
     def eval_Const(self, node: core.Const) -> Value:
-        if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
-            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         return constant(node.value)
 
     @evaluates(core.Name, core.Result)
@@ -170,6 +172,8 @@ class Expressions(Part):
         value = self.eval(node.operand)
         if node.op == "not":
             return self.truth.not_(value, node)
+        if isinstance(value, Obj) and is_huge(value.value):
+            return constant(_PYTHON_UNARY[node.op](value.value))
         if not isinstance(value, (Num, Ref)):
             special = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
             result = self.evaluator.call_special(value, special[node.op], (), node)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.index_bounds import add_index_bounds
-from ...ir.nodes import For, Operand, Scalar, Var
+from ...ir.nodes import Const, For, Operand, Scalar, Var
 from ...ir.record import record
 from ...ir.symbolic_dims import Dim
 from ...syntax import core
@@ -55,7 +55,9 @@ class RunTimeLoops(Part):
                 return True, None
             return False, self.until_operand(until, node)
 
-        block, carried, flag = self.loop_joins.loop(once, node)
+        bounds = [b.value for b in (start, stop, step) if isinstance(b, Const)]
+        runs = len(bounds) == 3 and bool(bounds[2]) and bool(range(*bounds))
+        block, carried, flag = self.loop_joins.loop(once, node, runs)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             For(

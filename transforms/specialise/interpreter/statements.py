@@ -91,9 +91,6 @@ class Statements(Part):
     expressions: Expressions
     # names that are second names for arrays
     aliases: set[str] = field(default_factory=set, init=False)
-    # by value that was computed for another statement, such as the gradient of a tape: the name
-    # that the user's function gives it
-    given_names: dict[str, str] = field(default_factory=dict, init=False)
     # whether the statement being run is the last one of a loop's body
     closing: bool = field(default=False, init=False)
     runners: dict[type, Callable[[Any], bool | None]] = fixed()
@@ -255,12 +252,12 @@ class Statements(Part):
         frame = self.places.frame
         own = isinstance(value, Var) and (value.user == name or value.user not in frame.locals)
         if own and frame.depth == 0:
-            self.given_names.setdefault(value.name, name)
+            self.b.names.given.setdefault(value.name, name)
 
     def _note_alias(self, name: str, value: Var) -> None:
         """A second name for an array leaves no statement behind, so text that mentions it
         cannot be checked; at the end of a loop's body the next iteration names it anew."""
-        known = value.user in (name, "") or self.given_names.get(value.name) == name
+        known = value.user in (name, "") or self.b.names.given.get(value.name) == name
         if not known and self.places.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
@@ -486,7 +483,8 @@ class Statements(Part):
 
     def _exception(self, node: core.Raise) -> tuple[str, tuple[Any, ...]]:
         if node.error is None:
-            self.places.refuse(node, "`raise` without an exception is not supported")
+            text = "`raise` without an exception is not supported"
+            self.places.refuse(node, text, "name the exception")
         call = node.error
         args: tuple[core.Expr, ...] = ()
         if isinstance(call, core.Call):

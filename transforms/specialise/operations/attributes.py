@@ -174,6 +174,7 @@ class Attributes(Part):
         if name == "ndim":
             return constant(self.arrays.ref_type(ref).ndim)
         if name == "dtype":
+            self.arrays.require_one_kind(ref, node, "the dtype")
             return Obj(np.dtype(self.arrays.ref_type(ref).dtype))
         if name in ("real", "imag"):
             return self._part(ref, name, node)
@@ -216,6 +217,7 @@ class Attributes(Part):
         if name == "T":
             return value
         if name == "dtype":
+            self.arrays.require_one_kind(value, node, "the dtype")
             return Obj(np.dtype(value.operand.type.dtype))
         if f"numpy.ndarray.{name}" in SURFACES:
             return Bound(value, name)

@@ -128,7 +128,11 @@ class Comparisons(Part):
         if op in ("in", "not in"):
             found = self.arrays.python_bool(number(self._contains(left, right, node)))
             return found if op == "in" else self.truth.not_(found, node)
+        sized = self.operators.sized
+        left, right = sized(left, right, node, True), sized(right, left, node, True)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.operators.binary(COMPARE[op], left, right, node)
+        if all(isinstance(v, Obj) and isinstance(v.value, int) for v in (left, right)):
             return self.operators.binary(COMPARE[op], left, right, node)
         result = self.special_compare(op, left, right, node)
         if result is not None:

@@ -265,7 +265,7 @@ class Iterators(Part):
         if until is None:
             self.state.heap[cell] = EXHAUSTED
         else:
-            left = Conflict("how much a loop has left of this iterator depends on the run")
+            left = left_unknown("a loop")
             self.state.heap.update(dict.fromkeys([cell, *iterators], left))
 
     def is_lazy(self, value: Value, node: core.Node) -> bool:
@@ -358,7 +358,7 @@ class Iterators(Part):
             self.state.env[flag] = found if wanted else self.truth.not_(found, node)
 
         self.comprehensions.generate(source.node, source.first, look, flag)
-        left = Conflict("how much of this generator is left depends on the run")
+        left = left_unknown("a search")
         self.state.heap[value.cell] = left
         return self.truth.truth(self.arrays.usable(self.state.env.pop(flag), node), node)
 
@@ -509,10 +509,16 @@ def _after_zip(sizes: list[Any], position: int) -> Value:
     """What `zip` leaves of one of several iterators: it takes one element of each in turn, until
     there is none."""
     if any(items is None for items in sizes):
-        return Conflict("how much zip has left of this iterator depends on the run")
+        return left_unknown("zip")
     rounds = min(len(items) for items in sizes)
     last = next(i for i, items in enumerate(sizes) if len(items) == rounds)
     return TupleVal(tuple(sizes[position][rounds + (position < last) :]))
+
+
+def left_unknown(by: str) -> Conflict:
+    """The content of an iterator of which something has taken an unknown part."""
+    why = f"how much {by} has left of this iterator depends on the run"
+    return Conflict(why, "use a list and an index")
 
 
 def _inside(value: Value) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ from ..values import (
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
-from .iterators import END, EXHAUSTED, Iterators, OneByOne
+from .iterators import END, EXHAUSTED, Iterators, OneByOne, left_unknown
 from .truth import Truth
 
 
@@ -73,7 +73,7 @@ class LazyIterators(Part):
         if until is None:
             self.state.heap[value.cell] = EXHAUSTED
         else:
-            left = Conflict("how much a loop has left of this iterator depends on the run")
+            left = left_unknown("a loop")
             self.state.heap[value.cell] = left
         return ended
 

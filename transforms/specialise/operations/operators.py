@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.builder import BINARY
-from ...ir.nodes import Const
+from ...ir.nodes import Block, Const, If, Scalar
+from ...ir.path_kinds import dtype_kind
 from ...ir.record import record
 from ...syntax import core
 from ..heap.arrays import Arrays
@@ -36,6 +37,7 @@ from ..values import (
     Value,
     class_of,
     constant,
+    is_huge,
     kind_text,
 )
 
@@ -123,11 +125,16 @@ class Operators(Part):
         return value if result is None else result
 
     def binary(self, name: str, left: Value, right: Value, node: core.Node) -> Value:
+        left, right = self.sized(left, right, node), self.sized(right, left, node)
+        if isinstance(left, Obj) and isinstance(right, Obj) and _are_integers(left, right):
+            return self._fold_integers(name, left.value, right.value, node)
         if isinstance(left, Num) and isinstance(right, Num):
             folded = self._fold_binary(name, left, right, node)
             if folded is not None:
                 return folded
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            if name == "power" and isinstance(left, Num) and isinstance(right, Num):
+                left = self._base_of_power(left, right)
             if name == "power" and isinstance(left, Ref) and getattr(right, "known", 0) == (2,):
                 if self.arrays.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
                     return self.surface_calls.operate("square", left, node=node)
@@ -159,12 +166,65 @@ class Operators(Part):
                 return None
         if isinstance(value, complex):
             return None
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         if literal or not ints:
             return constant(value)
+        if is_huge(value):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
         result = self.b.emit(name, left.operand, right.operand)
         return Num(result.operand, (value,))
+
+    def sized(self, value: Value, other: Value, node: core.Node, compared: bool = False) -> Value:
+        """An integer beyond 64 bits as a number of the dtype that NumPy gives it beside `other`, or
+        `other` itself as an object, where both are Python integers.  Comparisons are exact."""
+        if isinstance(value, Num) and isinstance(other, Obj) and is_huge(other.value):
+            known = value.known[0] if value.known is not None and is_python(value.type) else None
+            return Obj(int(known)) if isinstance(known, int) else value
+        if not isinstance(value, Obj) or not is_huge(value.value):
+            return value
+        if not isinstance(other, (Num, Ref)):
+            return value
+        if isinstance(other, Num) and other.known is not None and type(other.known[0]) is int:
+            return value
+        dtype = self.arrays.ref_type(other).dtype if isinstance(other, Ref) else other.type.dtype
+        inexact = dtype == "uint64" and not 0 <= value.value < 2**64
+        inexact |= dtype != "uint64" and not isinstance(other, Ref) and is_python(other.type)
+        if compared and inexact:
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        if dtype == "uint64":
+            with self.places.python_errors(node):
+                return constant(np.uint64(value.value))
+        if dtype_kind(Scalar(dtype)) in ("f", "c"):
+            with self.places.python_errors(node):
+                return constant(float(value.value))
+        return self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+
+    def _fold_integers(self, name: str, x: int, y: int, node: core.Node) -> Value:
+        """Arithmetic on Python integers of which one does not fit in 64 bits."""
+        if name not in PYTHON or _is_huge(name, x, y):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        with self.places.python_errors(node):
+            return constant(PYTHON[name](x, y))
+
+    def _base_of_power(self, base: Num, exponent: Num) -> Num:
+        """The base of a power, as a float where the exponent is negative or 0 for sure: in Python,
+        an integer to a negative power is a float.  Other exponents are checked."""
+        types = base.operand.type, exponent.operand.type
+        if any(t.dtype != "int64" or not t.weak for t in types) or exponent.known is not None:
+            return base
+        value = types[1].value
+        facts, x, n = self.b.facts, self.arrays.sym(base), self.arrays.sym(exponent)
+        negative = None if value is None else facts.is_negative(value)
+        if negative is False:
+            return base
+        most = None if value is None else facts.maximum(value)
+        if negative or (most is not None and facts.is_nonnegative(most * -1)):
+            return Num(self.b.emit("cast", x, dtype="float64", weak=True).operand)
+        failure: Block = []
+        with self.b.into(failure):
+            message = "an integer to a negative power is a float: make the base a float"
+            self.b.fail("ValueError", message)
+        self.b.block.append(If((n < 0).operand, failure, [], [], self.b.origin))
+        return base
 
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""
@@ -262,3 +322,8 @@ def is_count(value: Value) -> bool:
     """Whether a sequence can be repeated by it: an integer, or a bool of Python's."""
     type_ = value.operand.type if isinstance(value, Num) else None
     return type_ is not None and ("int" in type_.dtype or (type_.dtype == "bool" and type_.weak))
+
+
+def _are_integers(*values: Obj) -> bool:
+    """Whether these are integers of which one does not fit in 64 bits."""
+    return all(isinstance(v.value, int) for v in values) and any(is_huge(v.value) for v in values)

@@ -179,7 +179,7 @@ class Stores(Part):
         elem = content.operand.type.elem
         with self.guards.guarding(node):
             changed = self.b.emit(
-                "list_set", content.operand, index.operand, item.astype(elem.dtype)
+                "list_set", content.operand, index.operand, self.lists.as_element(item, elem)
             )
         self.state.heap[owner.cell] = Growing(changed.operand)
 

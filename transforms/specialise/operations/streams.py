@@ -185,8 +185,15 @@ class Streams(Part):
         start, stop, step = (self.b.sym(p.operand) for p in (r.start, r.stop, r.step))
         if r.start.known == (0,) and r.step.known == (1,):
             return Num(self.b.emit("maximum", stop, 0).operand)
-        count = -((start - stop) // step)
-        return Num(self.b.emit("maximum", count, 0).operand)
+        # The difference of the bounds of an empty range could wrap.
+        up = None if r.step.known is None else r.step.known[0] > 0
+        names = {None: ("maximum", "minimum"), True: ("maximum",), False: ("minimum",)}[up]
+        ends = [self.b.emit(name, stop, start) for name in names]
+        end = self.b.emit("where", step > 0, *ends) if up is None else ends[0]
+        distance = start - end
+        fits = (distance == 0) | ((distance < 0) == (step > 0))
+        self.b.check(fits, "OverflowError", "Python int too large to convert to C ssize_t")
+        return Num((-(distance // step)).operand)
 
     def _range_element(self, r: RangeVal, k: Num, node: core.Node) -> Value:
         if r.reverse:

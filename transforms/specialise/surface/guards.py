@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +13,7 @@ from ...ir.builder import Sym
 from ...ir.complex_ops import refuse_complex
 from ...ir.errors import S2SError, UnsupportedError
 from ...ir.op_registry import NeedStatic
+from ...ir.path_kinds import dtype_kind
 from ...ir.record import record
 from ...rules import SURFACES
 from ...rules.integer_arguments import convert_integer_arguments
@@ -54,7 +56,12 @@ class Guards(Part):
             refuse_complex(path, *plain, *named.values())
             surface = SURFACES[path]
             plain, named = convert_integer_arguments(path, surface, plain, named)
-            return surface(self.b, *plain, **named)
+            result = surface(self.b, *plain, **named)
+            if self.b.least_kinds and isinstance(result, Sym):
+                given = inspect.signature(surface).bind(self.b, *plain, **named).arguments
+                if given.get("dtype") is not None:
+                    self.b.set_least_kind(result.operand, dtype_kind(result.type))
+            return result
 
     def to_surface(self, value: Value, node: core.Node) -> PyObject:
         """Run-time numbers and arrays as Syms, everything static as itself."""

@@ -31,6 +31,7 @@ from ..values import (
     Value,
     array,
     constant,
+    is_huge,
     kind_text,
 )
 from ..variables import Variables
@@ -115,6 +116,7 @@ class Indexing(Part):
             type_ = self.arrays.ref_type(part)
             if type_.ndim == 0:
                 return self._item(self.index_value(part, (), node), node)
+            self.arrays.require_one_kind(part, node, "the meaning as an index", of_bools=True)
             if type_.dtype == "bool":
                 return ("mask", self.arrays.read(part), type_.ndim)
             if is_inexact(type_.dtype):
@@ -127,6 +129,8 @@ class Indexing(Part):
     def slice_bound(self, value: Value, node: core.Node) -> Operand:
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
+        if isinstance(value, Obj) and is_huge(value.value):  # clipped, as any bound
+            value = constant(2**63 - 1 if value.value > 0 else -(2**63))
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
             raise self.places.located(
@@ -245,6 +249,8 @@ class Indexing(Part):
     def integer(self, value: Value, node: core.Node) -> Num:
         if isinstance(value, Ref) and self.arrays.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
+        if isinstance(value, Obj) and is_huge(value.value):
+            self.places.refuse(node, "this integer does not fit in 64 bits", "use smaller integers")
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             self.refuse_joined_float(value, node)
             raise self.places.located(

@@ -6,6 +6,7 @@ import inspect
 from typing import Any, NoReturn
 
 from ...ir.nodes import Scalar
+from ...ir.path_kinds import KIND_NAMES, dtype_kind
 from ...ir.record import record, replace
 from ...rules import SURFACES
 from ...rules.declare import as_python_scalar
@@ -36,6 +37,10 @@ from .library_paths import path_of
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
 
 
+# Functions about the running program or the world outside.
+_OF_PYTHON_ITSELF = (compile, dir, eval, exec, globals, input, locals, open, vars, __import__)
+
+
 @record(eq=False)
 class SurfaceCalls(Part):
     """Calls of surfaces."""
@@ -54,11 +59,11 @@ class SurfaceCalls(Part):
             text = known
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
-        return self.places.refuse(
-            node,
-            f"{text} has no rule, so it cannot be differentiated or compiled",
-            "write it in NumPy, or teach it with s2s.defrule",
-        )
+        advice = "write it in NumPy, or teach it with s2s.defrule"
+        if any(value is other for other in _OF_PYTHON_ITSELF):
+            advice = "compute it outside, pass the value in"
+        why = f"{text} has no rule, so it cannot be differentiated or compiled"
+        return self.places.refuse(node, why, advice)
 
     def call_surface(self, path: str, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
@@ -114,14 +119,42 @@ class SurfaceCalls(Part):
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
+            for operand in operands:
+                self.arrays.require_one_kind(operand, node, "a product", of_bools=True)
             return self.arrays.tensor_of(self.call_surface(path, operands, {}, node), *operands)
         with self.guards.guarding(node):
             syms = [self.arrays.sym(o) for o in operands]
             if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
                 result = self._operate_mixed(name, syms, node)
             else:
-                result = self.arrays.wrap(self.b.emit(name, *syms))
+                result = self.arrays.wrap(self._emitted(name, syms, node))
         return self.arrays.tensor_of(result, *operands)
+
+    def _emitted(self, name: str, syms: list[Any], node: core.Node) -> Any:
+        """An operation; refused where NumPy does something else on one of the paths by which an
+        operand is a bool or an integer."""
+        kinds = [self.b.least_kind(s.operand) for s in syms]
+        own = [dtype_kind(s.type) for s in syms]
+        try:
+            result = self.b.emit(name, *syms)
+        except TypeError:
+            if kinds == own:
+                raise
+            result = None
+        if kinds != own and (
+            result is None
+            or name in ("add", "invert")
+            and self.b.least_kind(result.operand) == "b"
+            and dtype_kind(result.type) != "b"
+        ):
+            lower, upper = next((k, o) for k, o in zip(kinds, own) if k != o)
+            self.places.refuse(
+                node,
+                f"{name} of a value that is {KIND_NAMES[lower]} on one path and "
+                f"{KIND_NAMES[upper]} on another",
+                "convert it to one dtype on all paths",
+            )
+        return result
 
     def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer

@@ -13,6 +13,7 @@ from ...axes_and_sizes import axes_of, require_equal, require_static, size_of, u
 from ...declare import as_operand
 from ...operation_text import call
 from ..bilinear import transpose_matrices
+from ..reductions import one_more
 from .factorizations import singular_values
 from .matrix_rules import (
     as_column,
@@ -182,7 +183,12 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
         return b.emit("where", b.emit("isnan", ratio) & ~undefined, np.inf, ratio)
     m = require_square_matrices(b, m)
     axes = (m.ndim - 2, m.ndim - 1)
-    return norm(b, m, p, axes) * norm(b, b.emit("inv", m), p, axes)
+    # A singular matrix has no inverse, and the condition number inf.
+    singular = SURFACES["numpy.linalg.slogdet"](b, m)[0] == 0
+    identity = SURFACES["numpy.eye"](b, size_of(b, m, m.ndim - 1), dtype=m.dtype)
+    chosen = b.emit("expand_dims", singular, axes=axes) if singular.ndim else singular
+    inverse = b.emit("inv", b.emit("where", chosen, identity, m))
+    return b.emit("where", singular, np.inf, norm(b, m, p, axes) * norm(b, inverse, p, axes))
 
 
 # ---------------------------------------------------------------- norms
@@ -219,6 +225,8 @@ def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = 
 
 def _reduced(b: Builder, name: str, x: Sym, axes: tuple[int, ...], keep: bool) -> Sym:
     every = len(axes) == x.ndim
+    if name == "max":  # of magnitudes: without elements it is 0
+        x = one_more(b, x, 0.0, axes[0])
     return b.emit(name, x, axis=None if every else tuple(sorted(axes)), keepdims=keep)
 
 

@@ -1,0 +1,98 @@
+"""Exact division where a comparison depends on a quotient, on loop-level IR.
+
+    q = x[i] / c            q = np.divide(x[i], c)
+    if q < x[j]:        →   if q < x[j]:
+        s += q                  s += q
+
+Code generation may multiply by the reciprocal of a loop-invariant divisor, which is one unit in the
+last place off.  That is within rounding, but a comparison, a truncation or a sort could then have
+another outcome than in NumPy.  `np.divide` is the division that is never replaced.
+
+Values are followed by name, not by element: where a quotient reaches a comparison in some way, all
+float divisions of the routine become exact.
+"""
+
+from __future__ import annotations
+
+from ..loop_ir import nodes as L
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+# Functions with jumps, and library routines that compare elements.
+_JUMPS = ("floor", "ceil", "trunc", "rint", "round", "sign", "to_int", "remainder", "divmod", "mod")
+_COMPARING_CALLS = ("sort", "search", "digitize", "histogram", "unique", "partition", "bincount")
+
+
+def exact_quotients(body: list[L.Stmt]) -> None:
+    """Make float divisions exact if a comparison depends on one, in place."""
+    if not any(_is_quotient(e) for s in L.walk(body) for e in L.subexprs_read(s)):
+        return
+    tainted = _dependent_on_quotients(body)
+    if any(_compares(s, tainted) for s in L.walk(body)):
+        L.map_stmts(body, _exact)
+
+
+def _is_quotient(e: L.Expr) -> bool:
+    return isinstance(e, L.Bin) and e.op == "/" and e.dtype.startswith("float")
+
+
+def _exact(e: L.Expr) -> L.Expr | None:
+    if isinstance(e, L.Bin) and _is_quotient(e):
+        operands = tuple(L.map_expr(x, _exact) for x in (e.left, e.right))
+        return L.Apply("np.divide", operands, e.dtype)
+    return None
+
+
+def _depends(e: L.Expr, tainted: set[str]) -> bool:
+    """Whether a float expression contains a quotient or a value that depends on one."""
+    return any(
+        _is_quotient(x)
+        or (isinstance(x, L.Name) and x.name in tainted)
+        or (isinstance(x, L.Load) and x.buffer in tainted)
+        for x in L.walk_expr(e)
+        if x.dtype.startswith("float")
+    )
+
+
+def _dependent_on_quotients(body: list[L.Stmt]) -> set[str]:
+    """The names of scalars and buffers whose float values may depend on a quotient."""
+    tainted: set[str] = set()
+    statements = list(L.walk(body))
+    while True:
+        before = len(tainted)
+        for stmt in statements:
+            if isinstance(stmt, L.Let) and _depends(stmt.expr, tainted):
+                tainted.add(stmt.name)
+            elif isinstance(stmt, L.Store) and _depends(stmt.expr, tainted):
+                tainted.add(stmt.buffer)
+            elif isinstance(stmt, (L.View, L.Rebind)):
+                other = stmt.buffer if isinstance(stmt, L.View) else stmt.other
+                if {stmt.name, other} & tainted:
+                    tainted |= {stmt.name, other}
+            elif isinstance(stmt, (L.Call, L.CallBuffers, L.CallRoutine)):
+                buffers = {a.buffer for a in stmt.args if isinstance(a, L.Subview)}
+                if buffers & tainted or any(_depends(a, tainted) for a in _expressions(stmt)):
+                    tainted |= buffers | set(getattr(stmt, "names", ()))
+        if len(tainted) == before:
+            return tainted
+
+
+def _expressions(stmt: L.Stmt) -> list[L.Expr]:
+    return [e for e in L.exprs_of(stmt) if not isinstance(e, L.Subview)]
+
+
+def _compares(stmt: L.Stmt, tainted: set[str]) -> bool:
+    """Whether the outcome of a comparison in a statement depends on a quotient."""
+    if isinstance(stmt, (L.Call, L.CallBuffers)):
+        if any(name in stmt.function for name in _COMPARING_CALLS):
+            buffers = {a.buffer for a in stmt.args if isinstance(a, L.Subview)}
+            return bool(buffers & tainted)
+    return any(
+        any(_depends(x, tainted) for x in L.operands_of(e))
+        for e in L.subexprs_read(stmt)
+        if isinstance(e, L.Bin)
+        and (e.op in _COMPARISONS or e.op in ("//", "%"))
+        or isinstance(e, L.Cast)
+        and not e.dtype.startswith(("float", "complex"))
+        or isinstance(e, L.Apply)
+        and any(name in e.function for name in _JUMPS)
+    )
