@@ -75,7 +75,7 @@ def make(
     backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...], into: bool = False
 ) -> Kernel:
     """The kernel of a specialisation; `params` are example parameters.  `into`: the one that writes
-    into the caller's buffers, if there `has_into_kernel` is true."""
+    into the caller's buffers (`has_into_kernel`)."""
     if backend in DEVICE_TARGETS:
         from ..cuda.backend import kernel
 
