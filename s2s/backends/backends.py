@@ -65,7 +65,7 @@ def native_problems() -> tuple[str, str]:
 MAX_INTO = array_table.MAX_DIRECT_ARRAYS
 
 
-def is_apart(backend: str, compiled: Compiled) -> bool:
+def has_into_kernel(backend: str, compiled: Compiled) -> bool:
     """True if the kernel that writes into the caller's buffers is another one than that which
     allocates its results."""
     return backend == "numba" and 0 < len(compiled.out_like) <= MAX_INTO
@@ -75,7 +75,7 @@ def make(
     backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...], into: bool = False
 ) -> Kernel:
     """The kernel of a specialisation; `params` are example parameters.  `into`: the one that writes
-    into the caller's buffers, where it `is_apart`."""
+    into the caller's buffers (`has_into_kernel`)."""
     if backend in DEVICE_TARGETS:
         from ..cuda.backend import kernel
 

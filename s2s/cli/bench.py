@@ -64,16 +64,16 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
     """Measure a compilation with an empty cache, then calls."""
     options = about.compiled._shared.options
     if options.target == "cpu":
-        backend = choose_backend(backend or options.backend)
-        compiled = with_backend(about.compiled, backend)
+        chosen = choose_backend(backend or options.backend)
+        compiled = with_backend(about.compiled, chosen)
     elif backend is None:
-        backend, compiled = options.target, about.compiled
+        chosen, compiled = options.target, about.compiled
     else:
         raise CommandError(
             f"--backend {backend} is a way to run on the CPU, and the target is {options.target}",
             "leave one of them out",
         )
-    compiling, writes = compile_times(about, backend)
+    compiling, writes = compile_times(about, chosen)
 
     def measured(function: Any) -> Timing:
         call, restore = about.call(function)
@@ -81,7 +81,7 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
 
     try:
         with np.errstate(all="ignore"):
-            times = Times(measured(compiled), compiling=compiling, backend=backend)
+            times = Times(measured(compiled), compiling=compiling, backend=chosen)
             if isinstance(compiled, functions.Gradient):
                 times.primal = measured(primal_of(compiled))
             if python and compiled._s2s_mode in ("grad", "value_and_grad", "function"):

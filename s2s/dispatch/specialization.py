@@ -118,7 +118,7 @@ class Specialization:
         them, `args` the arguments whose parts `params` are, on which `backend="python"` runs."""
         buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
         into = given is not None and any(b is not None for b in buffers)
-        into = into and backends.is_apart(backend, self.compiled)
+        into = into and backends.has_into_kernel(backend, self.compiled)
         known = self.kernels_into if into else self.kernels
         kernel = known.get(backend) or self.kernel(backend, params, into)
         if self.written:

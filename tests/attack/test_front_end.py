@@ -17,6 +17,7 @@ import s2s
 from s2s.call.bind_arguments import unwrap
 from s2s.dispatch.specializations import Options, specialiser_for
 from s2s.errors import SourceError, UnsupportedError
+from s2s.transforms import pipeline
 from s2s.transforms.emit.definite_assignment import _stores
 from s2s.transforms.frontend import source
 from tests.attack.beside import judge_source, load
@@ -271,15 +272,16 @@ def test_no_source_of_what_has_changed() -> None:
     names = load("POWER = 2\ndef f(x):\n    return x ** POWER\n")
     made = specialiser_for(unwrap(names["f"]), "vjp", Options(), False)
     compiled = made.find((3.0,), "loops")[0].compiled
-    write = made._writer(compiled, made.describe((3.0,)), (3.0,))
+    again = made._request_again(compiled, made.describe((3.0,)), (3.0,))
+
     names["POWER"] = 3
     with pytest.raises(SourceError, match=r"POWER \(2 before, 3 now\)"):
-        write()
+        again()
     names["POWER"] = 2
-    assert write()[0] == compiled.source
+    assert pipeline.compile_request(again()).source == compiled.source
     del names["POWER"]
     with pytest.raises(SourceError, match="no longer there"):
-        write()
+        again()
 
 
 # ---------------------------------------------------------------- what is bound in any case

@@ -275,3 +275,11 @@ def name_bound_on_one_path_and_read_by_nobody(x, y, z, n):
     else:
         c = np.sin(np.cumsum(np.concatenate((y, x[:2]))))
     return np.sum(c * c)
+
+
+@case(arr(4), tags="found")
+def elements_that_change_places_by_put(x):
+    """`np.put` is inlined; the emitted source once had both the call and its expansion."""
+    a = x * 2.0
+    np.put(a, [0, 1], [a[1], a[0]])
+    return a[0] * 3.0 + a[-1] * a[1]

@@ -85,6 +85,8 @@ def test_names_in_the_docs_are_public() -> None:
             for at, name in enumerate(names):
                 if at == 0 and name in ("py", "transforms", "objects"):  # for authors of rules
                     break
+                if path == "s2s.cuda_selftest":  # run with `python -m`
+                    break
                 if name not in dir(value):
                     hidden.add(f"{page.name}: {path}")
                     break

@@ -680,8 +680,8 @@ def _prepared(block: Block, user: UserText | None) -> Block:
 
 def _announced(origin: Origin) -> list[Span]:
     """The user's statements whose comments stand above statements of that origin."""
-    if origin.asked is not None:
-        return [origin.asked]
+    if origin.requested is not None:
+        return [origin.requested]
     if origin.sweep:
         return []
     if origin.site is not None:
@@ -693,9 +693,9 @@ def _short_sweeps(function: Function) -> set[Span]:
     """The calls of `tape.gradient` whose sweeps go through few statements of the user's."""
     through: dict[Span, set[Any]] = {}
     for stmt in walk(function.body):
-        if stmt.origin is not None and stmt.origin.asked is not None:
+        if stmt.origin is not None and stmt.origin.requested is not None:
             place = stmt.origin.frame, stmt.origin.stmt
-            through.setdefault(stmt.origin.asked, set()).add(place)
+            through.setdefault(stmt.origin.requested, set()).add(place)
     return {call for call, places in through.items() if len(places) <= SHORT_SWEEP}
 
 

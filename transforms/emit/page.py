@@ -78,13 +78,13 @@ class Page:
         self.told: Any = None  # the statement whose line was announced last
         self.user_texts: dict[Any, UserText] = {}  # of inlined functions
         # The statements of the user's whose lines stand above the last statement, and the next.
-        self.told_line: Any = None
+        self.last_line: Any = None
         self.next_line: Any = None
         self.around: list[Any] = []  # the loops around the present line
         self.users: list[str] = []  # the comments of the user's that were announced last
         self.announce: list[str] = []  # comments, and "" for blank lines
         self.sweep_heading = ""  # the comment above the sweep of a tape
-        self.asked: Any = None  # the call of `tape.gradient` whose sweep is being written
+        self.requested: Any = None  # the call of `tape.gradient` whose sweep is being written
         self.short_sweeps: set[Any] = set()  # calls whose sweeps have no comments inside
         self.origin: Origin | None = None  # of the statement that is being written
 
@@ -111,7 +111,7 @@ class Page:
             if text or (found[-1] if found else self.items):
                 found.append(text)
         self.announce = []
-        self.told_line = self.next_line
+        self.last_line = self.next_line
         return found
 
     def key(self, origin: Origin | None) -> Any:
@@ -132,10 +132,10 @@ class Page:
             return
         if origin.tangent:
             return  # it stands right below what it is the tangent of
-        if origin.asked != self.asked:
+        if origin.requested != self.requested:
             self.begin_sweep(origin)
-        if origin.asked is not None:
-            if origin.asked in self.short_sweeps:
+        if origin.requested is not None:
+            if origin.requested in self.short_sweeps:
                 return
         elif origin.sweep == 0 and self.sweep and self.indent == 4:
             self.sweep = 0  # the program goes on after a derivative inside it
@@ -168,15 +168,15 @@ class Page:
                 self.announce = [*keep, comment(label, self.indent)]
 
     def site_comments(self, origin: Origin, site: Site) -> list[str]:
-        """The line of the user's that an inlined statement belongs to, unless it was told last, and
-        the object of the library that runs there: in the program the line that calls, and the
+        """The line of the user's that an inlined statement belongs to, unless it was written last,
+        and the object of the library that runs there: in the program the line that calls, and the
         comments of the function that is called; in a sweep the innermost line."""
         forward = origin.sweep == 0 and self.user is not None
         found = [f"# {site.owner}"] if site.owner else []
         stmt = site.call if forward else site.stmt
         if forward and not found:
             found = [text for text in self.text_of(site.source).above(site.stmt) if text]
-        if stmt != self.told_line:
+        if stmt != self.last_line:
             node = self.user.node(stmt) if forward and self.user is not None else None
             if node is not None and self.user is not None:
                 found[:0] = [*self.user.above(stmt), f"# L{stmt.line}: {self.user.header(node)}"]
@@ -199,14 +199,18 @@ class Page:
         return self.user_texts[key]
 
     def begin_sweep(self, origin: Origin) -> None:
-        """Announces the sweep that a tape is asked for, or goes on with the program after it."""
-        self.asked, self.told = origin.asked, None
+        """Announces the sweep that a tape requests, or goes on with the program after it."""
+        self.requested, self.told = origin.requested, None
         self.announce = []
-        node = None if self.user is None or origin.asked is None else self.user.node(origin.asked)
-        if node is not None and self.user is not None and origin.asked is not None:
-            label = f"# L{origin.asked.line}: {self.user.header(node)}"
+        node = (
+            None
+            if self.user is None or origin.requested is None
+            else self.user.node(origin.requested)
+        )
+        if node is not None and self.user is not None and origin.requested is not None:
+            label = f"# L{origin.requested.line}: {self.user.header(node)}"
             self.sweep_heading = comment(label, self.indent)
-            self.announce = [*self.user.above(origin.asked), self.sweep_heading]
+            self.announce = [*self.user.above(origin.requested), self.sweep_heading]
 
 
 def _line(site: Site) -> str:

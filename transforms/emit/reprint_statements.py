@@ -15,6 +15,7 @@ from ..ir.nodes import (
     For,
     Function,
     If,
+    Origin,
     Push,
     Scalar,
     Stmt,
@@ -97,6 +98,8 @@ class AsWritten(Temporaries):
         origin = run[0].origin
         assert origin is not None
         if self.user is None or not origin.as_written:
+            return False
+        if _goes_on(run[-1], origin, block):
             return False
         node = self.user.node(origin.stmt)
         extras: list[Stmt] = []
@@ -264,6 +267,18 @@ class AsWritten(Temporaries):
             return None
         fits = all(self.indent + len(line) <= WIDTH for line in header_text(found).split("\n"))
         return found if fits else None
+
+
+def _goes_on(last: Stmt, origin: Origin, block: Block) -> bool:
+    """Whether the statement after `last` is in the body of a function that the user's statement
+    calls: then the run is only a part of what the text does."""
+    at = next((i for i, s in enumerate(block) if s is last), len(block)) + 1
+    after = block[at].origin if at < len(block) else None
+    if after is None or not after.frame or not after.calls:
+        return False
+    call, whole = after.calls[0], origin.stmt
+    start, end = (whole.line, whole.col), (whole.end_line, whole.end_col)
+    return call.file == whole.file and start <= (call.line, call.col) <= end
 
 
 def _done(stmt: Stmt) -> tuple[Any, ...]:

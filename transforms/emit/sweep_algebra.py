@@ -108,6 +108,12 @@ class _Algebra:
         found = self.definitions.get(x.name) if isinstance(x, Var) else None
         return found if found is not None and found.name in names else None
 
+    def inner(self, x: Operand, *names: str) -> Op | None:
+        """The operation of a factor that has no other reader, and no name of the user's."""
+        if isinstance(x, Var) and (x.user or self.reads[x.name] > 1):
+            return None
+        return self.op(x, *names)
+
     # ---- sizes
 
     def integer(self, op: Op) -> Op | Operand | None:
@@ -209,18 +215,18 @@ class _Algebra:
             return None
         if _is_one(a):
             return b if _same(b, type_) else None
-        inner = self.op(b, "multiply")
+        inner = self.inner(b, "multiply")
         if inner is not None:
             x, y = inner.args
             if x.type.ndim == 0 and y.type.ndim == type_.ndim and _float(x):
                 if isinstance(x, Const) or type_.ndim:
                     return self.times(new.simple("multiply", a, x), y, type_)
-            if not type_.ndim and self.reads[getattr(b, "name", "")] == 1 and _float(x):
+            if not type_.ndim and _float(x):
                 return self.times(new.simple("multiply", a, x), y, type_)
-        inner = self.op(b, "negative")
+        inner = self.inner(b, "negative")
         if inner is not None and isinstance(a, Const):
             return Op("multiply", (replace(a, value=-a.value), inner.args[0]))
-        inner = self.op(b, "divide")
+        inner = self.inner(b, "divide")
         if inner is not None and inner.args[0].type.ndim == 0 and _float(inner.args[0]):
             if isinstance(a, Const) or type_.ndim:
                 return Op("divide", (new.simple("multiply", a, inner.args[0]), inner.args[1]))
@@ -260,10 +266,10 @@ class _New:
                 return b
             if isinstance(a, Const) and isinstance(b, Const):
                 return replace(a if not a.type.weak else b, value=a.value * b.value)
-            inner = algebra.op(b, "negative")
+            inner = algebra.inner(b, "negative")
             if isinstance(a, Const) and inner is not None:
                 return self.simple("multiply", replace(a, value=-a.value), inner.args[0])
-            inner = algebra.op(b, "divide", "multiply")
+            inner = algebra.inner(b, "divide", "multiply")
             if isinstance(a, Const) and inner is not None and isinstance(inner.args[0], Const):
                 first = self.simple("multiply", a, inner.args[0])
                 return self.emit(Op(inner.name, (first, inner.args[1])))
@@ -276,7 +282,7 @@ class _New:
 
 
 def _without_unread(function: Function) -> Function:
-    """The function without the values of its sweeps that nobody reads any more."""
+    """The function without the values of its sweeps that nothing reads any more."""
     kept = [*function.results, *(v for _, v in function.effects)]
     for plan in function.notes.get("slots", {}).values():
         plan.substitute(lambda x: kept.append(x) or x)

@@ -1,8 +1,8 @@
 """Functions derived from others: what `s2s.jvp(f)` or the gradient of a gradient stands for.
 
 A derived function has no source of its own.  The specialiser calls what it is derived from
-and differentiates what that emitted (`specialise/derivatives/derived.py`); names and values that the
-function reads belong to the plain function at the bottom, `plain`.
+and differentiates what that emitted (`specialise/derivatives/derived.py`); names and values that
+the function reads belong to the plain function at the bottom, `plain`.
 """
 
 from __future__ import annotations

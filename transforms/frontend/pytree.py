@@ -150,7 +150,8 @@ def describe(value: Any, static: bool = False) -> Spec:
     if isinstance(value, np.random.Generator):
         return RngSpec()
     if hasattr(type(value), "_s2s_device"):
-        return ArraySpec(value.dtype.name, value.ndim, "C", value.writeable, device=True)
+        array: Any = value
+        return ArraySpec(array.dtype.name, array.ndim, "C", array.writeable, device=True)
     refuse_foreign(value)
     children = _children(value)
     if children is None:

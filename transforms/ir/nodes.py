@@ -203,7 +203,7 @@ class Origin:
     tangent: bool = False
     batched: bool = False
     calls: tuple[Span, ...] = field(default=(), compare=False)
-    asked: Span | None = field(default=None, compare=False)
+    requested: Span | None = field(default=None, compare=False)
     site: Site | None = field(default=None, compare=False)
 
     @property

@@ -4,9 +4,9 @@ A function whose recursion ends at run time is specialised once per *signature*:
 of its arguments, with the types of their numbers and arrays and the identity of everything
 static.  Nothing is known of sizes there, so nothing is guarded.
 
-With `Shared.keep` calls of other functions stay calls, too (`kept_calls.py`).  Such a function
-knows the sizes of its first call.  What it reads off them are its *needs*, guards in terms of its
-parameters.  They are guards of every caller; a call for which they do not hold gets another
+With `Shared.keep` calls of other functions stay calls, too (`calls/kept_calls.py`).  Such a
+function knows the sizes of its first call.  What it reads off them are its *needs*, guards in terms
+of its parameters.  They are guards of every caller; a call for which they do not hold gets another
 variant.
 
 What such a function returns is found by iteration.  At first a call of a function that is

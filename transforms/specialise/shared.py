@@ -176,8 +176,8 @@ class Shared:
     # whether it rests on the state of an object to which no path leads
     loose: bool = False
     count: int = 0
-    # whether calls stay calls where they can (`kept_calls.py`), the functions that call themselves
-    # and are inlined nevertheless, and by call: its function, and why it was inlined
+    # whether calls stay calls where they can (`calls/kept_calls.py`), the functions that call
+    # themselves and are inlined nevertheless, and by call: its function, and why it was inlined
     keep: bool = False
     recursive_inline: frozenset[Any] = frozenset()
     decisions: list[tuple[str, str | None]] = field(default_factory=list)

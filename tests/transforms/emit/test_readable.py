@@ -25,14 +25,14 @@ def step(W, b, xs, y, lr):
             for t in range(xs.shape[0]):  # time
                 h = np.tanh(W @ h + xs[t] * b)
             e = np.sum((h - y) ** 2)
-        # what it asks
+        # its gradients
         dW, db = tape.gradient(e, [W, b])
         W -= lr * dW
         b -= lr * db  # down
     return W.sum()
 
 
-ASKED = step.__code__.co_firstlineno + 10
+REQUEST = step.__code__.co_firstlineno + 10
 
 
 def arguments() -> tuple[Any, ...]:
@@ -45,8 +45,9 @@ def test_the_names_of_gradients_and_the_lines_that_read_them() -> None:
     mine, theirs = arguments(), arguments()
     expected = compiled(*theirs)
     text = str(compiled.source)
-    for line in ("# the block", "# what it asks", f"# L{ASKED}: dW, db = tape.gradient(e, [W, b])",
-                 "W -= lr * dW", "b -= lr * db  # down", "dW = np.zeros_like(W)"):  # fmt: skip
+    lines = ["# the block", "# its gradients", f"# L{REQUEST}: dW, db = tape.gradient(e, [W, b])"]
+    lines += ["W -= lr * dW", "b -= lr * db  # down", "dW = np.zeros_like(W)"]
+    for line in lines:
         assert f"        {line}\n" in text, line
     assert "adjoint sweep" not in text and "with " not in text and "watch" not in text
     np.testing.assert_allclose(executed(text, "step")(*mine), expected, rtol=1e-12)

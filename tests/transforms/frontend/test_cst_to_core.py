@@ -31,18 +31,23 @@ LOSSES = (("except (A) :", "except (A):"), ("\x0cx = 1", "x = 1"))
 
 
 def check(paths: list[Path]) -> None:
-    wrong = []
+    wrong, deep = [], []
     for path in paths:
         text = text_of(path)
         if text is None:
             continue
-        found, expected = functions(path), ast_to_core.functions(text)
+        try:
+            found, expected = functions(path), ast_to_core.functions(text)
+        except RecursionError:  # some 600 terms in one expression, which are refused
+            deep.append(path)
+            continue
         if (where := difference(tuple(found), tuple(expected))) is not None:
             wrong.append(f"{path}: {where}")
         printed = module(path).code
         if printed != text and "\x0c" not in text and ") :" not in text:
             wrong.append(f"{path}: libcst prints another text")
     assert not wrong, "\n".join(wrong)
+    assert len(deep) <= len(paths) / 100, deep
 
 
 def test_own_functions() -> None:

@@ -44,7 +44,7 @@ class Lists(Part):
         is_array = isinstance(item.type, Array) and not item.ndim
         return self.b.emit("index", item, items=()) if is_array else item
 
-    def as_element(self, item: Sym, elem: Any) -> Sym:
+    def as_element(self, item: Sym, elem: Scalar | Array) -> Sym:
         """A number or array of a list, converted to the dtype of the list's elements."""
         cast = item.astype(elem.dtype)
         self.b.set_least_kind(cast.operand, self.b.least_kind(item.operand))

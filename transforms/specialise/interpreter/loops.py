@@ -38,6 +38,7 @@ from ..values import (
     CheckpointedVal,
     Ended,
     Items,
+    IterVal,
     ListVal,
     Num,
     ProductVal,
@@ -106,6 +107,7 @@ class Loops(Part):
                 self.evaluator.bind(target, element, node)
                 return body()
 
+            assert isinstance(iterable, IterVal)
             return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
 
     def _over(

@@ -26,6 +26,7 @@ from ..values import (
     Num,
     Ref,
     RestVal,
+    TupleVal,
     Value,
     ZipVal,
     constant,
@@ -126,7 +127,9 @@ class LazyIterators(Part):
         name = f"<element {scope}>"
 
         def body() -> bool:
-            values = self.state.env.pop(name).values
+            item = self.state.env.pop(name)
+            assert isinstance(item, TupleVal)
+            values = item.values
             if not source.keeps:
                 return action(self.evaluator.call(source.function, values, {}, node))
             kept = self.iterators.is_kept(source.function, values[0], node)

@@ -87,13 +87,15 @@ class SurfaceCalls(Part):
         axis = self.arrays.static(axis, node, "the axis")
         assert isinstance(args[0], ListVal)
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
-        told = {
+        options = {
             k: self.arrays.static(v, node, k)
             for k, v in kwargs.items()
             if k in ("dtype", "casting")
         }
         with self.guards.guarding(node):
-            stacked = cast_operand(stacked, told.get("dtype"), told.get("casting", "same_kind"))
+            stacked = cast_operand(
+                stacked, options.get("dtype"), options.get("casting", "same_kind")
+            )
         if path == "numpy.vstack" and stacked.ndim == 2:
             return self.arrays.wrap(stacked)
         if path == "numpy.stack":

@@ -388,7 +388,7 @@ class TapeProducts(Part):
         origin = self.places.origin(asked.node)
         sweep = made.body[split:]
         if origin is not None and not origin.frame:
-            sweep = _asked_by(sweep, origin.stmt)
+            sweep = _requested_by(sweep, origin.stmt)
         self.b.block += sweep
         return dict(zip((*wrt, *inner), made.results))
 
@@ -426,16 +426,16 @@ class TapeProducts(Part):
         return inline(self.b, made, [given.get(p.name, p) for p in made.params], None)
 
 
-def _asked_by(sweep: Block, statement: Span) -> Block:
-    """A sweep whose origins tell the statement of the user's that asks for it."""
+def _requested_by(sweep: Block, statement: Span) -> Block:
+    """A sweep whose origins hold the statement of the user's that requests it."""
 
-    def told(stmt: Stmt) -> Stmt:
-        stmt = map_blocks(stmt, lambda block: [told(s) for s in block])
+    def marked(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(stmt, lambda block: [marked(s) for s in block])
         if stmt.origin is None:
             return stmt
-        return replace(stmt, origin=replace(stmt.origin, asked=statement))
+        return replace(stmt, origin=replace(stmt.origin, requested=statement))
 
-    return [told(s) for s in sweep]
+    return [marked(s) for s in sweep]
 
 
 def _restored(block: Block) -> list[str]:
