@@ -84,7 +84,8 @@ y[i, 0] = 0.0
         # A recurrence along the row.
         "for j in range(m):\n    y[i, j + 1] = y[i, j]\ny[i, 0] = 1.0",
         # A check may end a thread.
-        "for j in range(m):\n    if x[i, j] < 0.0:\n        raise ValueError('')\n    y[i, j] = 1.0",
+        "for j in range(m):\n    if x[i, j] < 0.0:\n        raise ValueError('')\n"
+        "    y[i, j] = 1.0",
         # A branch.
         "if x[i, 0] > 0.0:\n    for j in range(m):\n        y[i, j] = 1.0",
         # Few iterations.
