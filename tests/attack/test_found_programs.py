@@ -283,3 +283,23 @@ def test_arrays_of_rank_0_of_two_branches() -> None:
 def test_functions_of_x(name: str) -> None:
     found = judge_source(FUNCTIONS_OF_X[name], (X,))
     assert found.kind == "right", found.text
+
+
+def partial_of_nothing(x):
+    import functools
+
+    f = functools.partial(a=3.0)
+    return f(x)
+
+
+def where_is_an_array(x):
+    return x if isinstance(np.where(x > 0, x, 0.0), float) else 2.0 * x
+
+
+def test_partial_without_a_function_raises_as_in_python():
+    with pytest.raises(TypeError, match="at least one argument"):
+        s2s.function(partial_of_nothing, backend="loops")(1.5)
+
+
+def test_arrays_of_rank_0_are_no_floats():
+    assert s2s.function(where_is_an_array, backend="loops")(1.5) == where_is_an_array(1.5) == 3.0
