@@ -124,7 +124,7 @@ class AsWritten(Temporaries):
             return False
         unit = Unit.of(run)
         if isinstance(node, core.Return):
-            return self.return_as_written(run, unit, node, block)
+            return not extras and self.return_as_written(run, unit, node, block)
         names = names_in([node])
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
         again = self.read_again(run, escaping)
@@ -200,6 +200,9 @@ class AsWritten(Temporaries):
             return False
         if last.target != out or out.user:
             return False
+        sweeps = bool(self.function.notes.get("sweeps"))
+        if not sweeps and (self.changes or last is not block[-1]):
+            return False  # the text would end the call before the rest
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
         names = names_in([node.value])
         if not self.same(run, names, unit, escaping - {out.name}):
@@ -210,7 +213,7 @@ class AsWritten(Temporaries):
         self.mention(last.origin)
         self.settle(run, unit, [])
         value = line.body[0].value
-        if self.function.notes.get("sweeps"):
+        if sweeps:
             target = cst.AssignTarget(cst.Name(out.name))
             line = line.with_changes(body=[cst.Assign([target], value)])
         else:
