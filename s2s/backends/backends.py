@@ -96,7 +96,7 @@ def make(
                 return njit_kernel(compiled, seed, params)
             return numba_kernel(compiled, seed, params, into)
         except InternalCompilerError:
-            if "np.float16" in compiled.lowered:
+            if "np.float16" in compiled.lowered or any(map(_is_half, compiled.params)):
                 raise half_precision(compiled) from None
             raise
 
@@ -241,6 +241,10 @@ def with_results(compiled: Compiled, others: Sequence[Any], buffers: list[Any]) 
 def _buffers(compiled: Compiled) -> list[tuple[int, int]]:
     """Pairs (result, parameter) for the results that have the shape of a parameter."""
     return sorted(compiled.out_like.items())
+
+
+def _is_half(param: Any) -> bool:
+    return getattr(param.spec, "dtype", None) == "float16"
 
 
 def half_precision(compiled: Compiled) -> UnsupportedError:

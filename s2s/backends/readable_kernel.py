@@ -30,6 +30,7 @@ from ..transforms.frontend.pytree import (
     with_steps,
     without_array,
 )
+from ..transforms.ir.nodes import Array
 from .run_text import run_text
 
 if TYPE_CHECKING:
@@ -92,7 +93,29 @@ class ReadableKernel:
             _collect(tree, bar, out, world)
         for (_, step, tree), holder in zip(compiled.changes, holders):
             _collect(tree, follow(holder, (step,)), out, world)
+        for i, type_ in enumerate(compiled.result_types):
+            if isinstance(type_, Array) and out[i] is not None:
+                out[i] = np.asarray(out[i])  # of a Tensor or another subclass: its data
+        self._separate_gradients(out)
         return out
+
+    def _separate_gradients(self, out: list[Any]) -> None:
+        """Copy gradients that share memory with another result: compiled kernels have a buffer for
+        each, while the text may return one array for several."""
+        buffers = self.compiled.out_like
+        arrays = {i: v for i, v in enumerate(out) if isinstance(v, np.ndarray)}
+        seen = {id(_owner(v)) for i, v in arrays.items() if i not in buffers}
+        for i in sorted(buffers.keys() & arrays.keys()):
+            if id(_owner(out[i])) in seen:
+                out[i] = out[i].copy()
+            seen.add(id(_owner(out[i])))
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory a view shows, or the array itself."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 class StandIn:

@@ -59,11 +59,12 @@ def with_copied_arguments(kernel: Kernel, compiled: Compiled, function: Any) -> 
         except Overlap:
             to_copy = [isinstance(p, np.ndarray) for p in params]
         copies = tuple([p.copy() if o else p for p, o in zip(params, to_copy)])
-        out = kernel(copies, seed, buffers)
-        for i in written:
-            if to_copy[i]:
-                params[i][...] = copies[i]
-        return out
+        try:
+            return kernel(copies, seed, buffers)
+        finally:  # after an error, too: what was written before it stays
+            for i in written:
+                if to_copy[i]:
+                    params[i][...] = copies[i]
 
     call.function = function  # type: ignore[attr-defined] # for call stubs
     return call

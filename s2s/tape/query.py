@@ -20,6 +20,7 @@ from ..errors import S2SValueError, SourceError, UnsupportedError
 from ..inspect import debug_nans
 from ..objects.tensor import tensor
 from ..objects.variable import Variable
+from ..runtime.overlap import without_repeated_arrays
 from .block_function import ARRAY_AND_SCALAR_TYPES, Block, Outcome
 from .snapshot import ADVICE, InputSnapshot
 
@@ -85,7 +86,7 @@ class QueryEvaluation:
                 _check_alike(value, new)
                 if self.largest is not None:
                     _check_equal(value, new, self.largest)
-            found = dict(zip((i for i, _ in self.known), answers))
+            found = dict(zip((i for i, _ in self.known), without_repeated_arrays(answers)))
         batches = asked.method == "batch_jacobian"
         rows = np.shape(asked.target) if asked.method != "gradient" else ()
         for i, source in enumerate(sources):

@@ -84,7 +84,7 @@ class _Cuts:
         function, walk = self.function, self.walk
         changed = False
         seen: set[str] = set()
-        if function.notes.get("callee"):
+        if function.notes.get("callee") or "title" in function.notes:
             changed = self.separate_repeated_results()
         for result in list(function.results):
             if not isinstance(result, Var) or not is_reference(result.type) or result.name in seen:
@@ -107,8 +107,8 @@ class _Cuts:
         return changed
 
     def separate_repeated_results(self) -> bool:
-        """Copy a result of a callee that is returned more than once, since the caller may write
-        into each.  True if anything changed."""
+        """Copy a result of a callee or of a derivative that is returned more than once, since the
+        caller may write into each.  True if anything changed."""
         results = self.function.results
         changed = False
         for i, result in enumerate(results):

@@ -50,6 +50,22 @@ def test_jvp(f: Any, backend: str) -> None:
     np.testing.assert_allclose(tangent, directional(lambda x: f(x, Y), X, V), rtol=1e-6)
 
 
+@pytest.mark.parametrize("backend", ["loops", "python"])
+def test_adjoints_of_several_arguments_share_no_memory(backend: str) -> None:
+    """They may be written to, one by one."""
+
+    def summed(x, y):
+        return x + y
+
+    seed = np.ones(3)
+    _, adjoint = s2s.vjp(summed, wrt=("x", "y"), backend=backend)(np.ones(3), seed, np.ones(3))
+    _, pullback = s2s.vjp(summed, np.ones(3), np.ones(3), backend=backend)
+    for first, second in (adjoint, pullback(seed)):
+        first *= 2.0
+        np.testing.assert_array_equal(second, np.ones(3))
+    np.testing.assert_array_equal(seed, np.ones(3))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_vjp_is_the_transpose_of_jvp(backend: str) -> None:
     seed = np.array([0.2, -1.0, 0.6])

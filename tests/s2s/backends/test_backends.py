@@ -160,6 +160,17 @@ def test_float16_is_not_compiled() -> None:
     assert raised.value.source_line.strip() == "short = x.astype(np.float16)"
 
 
+def scaled(x, y):
+    return x * y + 1.0
+
+
+def test_scalars_of_float16_are_not_compiled() -> None:
+    given = np.float32(2.0), np.float16(3.0)
+    assert s2s.function(scaled, backend="python")(*given) == 7.0
+    with pytest.raises(s2s.UnsupportedError, match="float16, which is not compiled"):
+        s2s.function(scaled, backend="numba")(*given)
+
+
 # ---------------------------------------------------------------- the Numba dispatcher
 
 

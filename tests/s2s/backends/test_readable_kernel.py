@@ -86,6 +86,41 @@ def test_stand_ins_for_values_that_objects_do_not_hold_any_more() -> None:
         np.testing.assert_allclose(tape.gradient(y, variable), 2.0 * X)
 
 
+def of_a_sum(a, b):
+    return np.sum(np.tanh(a + b))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_share_no_memory(backend: str) -> None:
+    """The text returns one array for both."""
+    f = s2s.grad(of_a_sum, wrt=("a", "b"), backend=backend)
+    first, second = f(X, X + 1.0)
+    before = second.copy()
+    np.testing.assert_array_equal(first, before)
+    first *= 2.0
+    np.testing.assert_array_equal(second, before)
+
+
+class Own(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_results_are_plain_arrays(backend: str) -> None:
+    """Those of compiled kernels are, where Variables and subclasses yield arrays of a subclass."""
+    variable = s2s.Variable(X)
+    holder = SimpleNamespace(last=None)
+
+    def f(x):
+        holder.last = variable * x
+        return variable * 2.0, {"v": variable.numpy()}, x + 1.0, x[0]
+
+    doubled, held, more, number = s2s.function(f, backend=backend)(X.view(Own))
+    assert [*map(type, (doubled, held["v"], more, holder.last))] == [np.ndarray] * 4
+    assert type(number) is np.float64
+    np.testing.assert_array_equal(holder.last, X * X)
+
+
 def test_a_kernel_alone() -> None:
     f = s2s.function(counting, backend="loops")
     f(fresh(), X)

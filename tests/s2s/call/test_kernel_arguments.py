@@ -97,6 +97,31 @@ def test_unaligned_arrays_are_copied_and_written_back() -> None:
     assert seen[0][0] is not array and seen[0][1] is other
 
 
+def test_what_was_written_before_an_error_stays() -> None:
+    def fails(params: Any, seed: Any, buffers: Any) -> Any:
+        kernel([])(params, seed, buffers)
+        raise IndexError("in the middle")
+
+    array = unaligned(np.zeros(3))
+    with pytest.raises(IndexError, match="in the middle"):
+        with_copied_arguments(fails, COMPILED, None)((array,), None, ())
+    np.testing.assert_array_equal(array, [1.0, 1.0, 1.0])
+
+
+def filled(x, n):
+    for i in range(n):
+        x[i] = 7.0
+    return np.sum(x)
+
+
+def test_an_error_after_writes_into_unaligned_arrays() -> None:
+    array, plain = unaligned(np.zeros(3)), np.zeros(3)
+    for x in (array, plain):
+        with pytest.raises(IndexError):
+            s2s.function(filled)(x, 5)
+        np.testing.assert_array_equal(x, [7.0, 7.0, 7.0])
+
+
 def test_overlapping_arrays_are_all_copied() -> None:
     seen: list[Any] = []
     array = np.zeros(3)

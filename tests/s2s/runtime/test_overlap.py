@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from s2s.runtime.overlap import overlap, overlaps_itself
+from s2s.runtime.overlap import overlap, overlaps_itself, without_repeated_arrays
 
 
 def test_the_answer_is_exact() -> None:
@@ -62,3 +62,12 @@ def test_views_that_repeat_elements() -> None:
 def test_other_objects() -> None:
     for thing in (1.5, [1, 2], None, np.float64(2.0), "text"):
         assert not overlaps_itself(thing)
+
+
+def test_repeated_arrays_are_copied() -> None:
+    a, b = np.arange(3.0), np.arange(3.0)
+    found = without_repeated_arrays([a, b, a, None, a[:], 2.0])
+    assert found[0] is a and found[1] is b and found[3:4] + found[5:] == [None, 2.0]
+    arrays = [found[i] for i in (0, 1, 2, 4)]
+    assert not any(np.shares_memory(*pair) for pair in itertools.combinations(arrays, 2))
+    np.testing.assert_array_equal(found[2], a)

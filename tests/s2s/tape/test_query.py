@@ -129,3 +129,14 @@ def test_explanations() -> None:
     assert (
         "source 2 has no gradient: it is no value that the block read or computed" in tape.explain()
     )
+
+
+def test_gradients_share_no_memory() -> None:
+    """They may be written to, one by one."""
+    v, w = s2s.Variable(np.ones(3)), s2s.Variable(np.ones(3))
+    with s2s.GradientTape() as tape:
+        y = np.sum(v + w)
+    first, second, third = tape.gradient(y, [v, w, v])
+    first *= 0.5
+    for other in (second, third):
+        np.testing.assert_array_equal(other, np.ones(3))

@@ -95,13 +95,14 @@ def test_results_that_share_memory():
     assert [name for _, name in owned({"x": V}, build, X)[0]] == ["v"]
 
 
-def test_repeated_results_of_a_function_that_others_call():
+@pytest.mark.parametrize("note", ["callee", "title"])
+def test_repeated_results_of_callees_and_derivatives(note):
     def build(p: Program, x: Any) -> Any:
         a = x * 2.0
         return a, a
 
     module = program({"x": V}, build)
-    module.main.notes["callee"] = True
+    module.main.notes[note] = True
     insert_copies(module.main, NameSupply(names_of(module.main)))
     assert len(copies(module)) == 1 and len({r.name for r in module.main.results}) == 2
 
