@@ -66,7 +66,7 @@ class _Algebra:
             effects=[(p, self.read(v)) for p, v in f.effects],
             notes=notes,
         )
-        return _without_unread(made)
+        return _without_dead_values(made)
 
     def read(self, x: Operand) -> Operand:
         while isinstance(x, Var) and x.name in self.replaced:
@@ -281,7 +281,7 @@ class _New:
         return self.emit(Op(name, (a, b)))
 
 
-def _without_unread(function: Function) -> Function:
+def _without_dead_values(function: Function) -> Function:
     """The function without the values of its sweeps that nothing reads any more."""
     kept = [*function.results, *(v for _, v in function.effects)]
     for plan in function.notes.get("slots", {}).values():

@@ -34,7 +34,7 @@ from .program import HostResult, KernelKind, LoopKind, Verdict
 from .row_blocks import RowWriter, row_phases
 from .symbols import Symbols
 
-# A loop with so few iterations is not worth a launch.
+# A loop with fewer iterations than this is not profitable as a launch.
 MIN_GRID_TRIPS = 32
 # The maximal work of a loop on one thread, in additions: some tens of milliseconds.
 MAX_THREAD_WORK = 1 << 20

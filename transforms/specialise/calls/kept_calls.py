@@ -1,8 +1,8 @@
 """Which calls stay calls although nothing forces them to: helpers, methods and closures.
 
-`Shared.keep` asks for it.  A callee is specialised apart from its caller, tentatively: where that
-fails, or where its outcome is not certain to mean what the inlined function means, all parts are
-rolled back and the function is inlined.  `Shared.decisions` has the reasons.
+`Shared.keep` requests it.  A callee is specialised separately from its caller, tentatively: where
+that fails, or where its outcome may differ from that of the inlined function, all parts are rolled
+back and the function is inlined.  `Shared.decisions` has the reasons.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class KeptCalls(Part):
         products = CalleeVjps(Module({**callees, function.name: function}, function.name))
         try:
             return callee_pair(products, function.name, wanted, seeded) is not None
-        except UnsupportedError:  # what has no derivative is refused where one is asked for
+        except UnsupportedError:  # what has no derivative is refused where one is required
             return True
 
 

@@ -65,22 +65,22 @@ class PythonCalls(Part):
 
     @builtin(range)
     def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> RangeVal:
-        numbers = [self.indexing.integer(a, node) for a in args]
+        bounds = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
-        if len(numbers) == 1:
-            numbers = [zero, numbers[0], one]
-        elif len(numbers) == 2:
-            numbers = [*numbers, one]
-        if len(numbers) != 3:
+        if len(bounds) == 1:
+            bounds = [zero, bounds[0], one]
+        elif len(bounds) == 2:
+            bounds = [*bounds, one]
+        if len(bounds) != 3:
             raise self.places.located(TypeError("range expected 1 to 3 arguments"), node)
-        step = numbers[2]
+        step = bounds[2]
         if step.known is not None and step.known[0] == 0:
             raise self.places.located(ValueError("range() arg 3 must not be zero"), node)
         if step.known is None:
             self.b.check(
                 Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero"
             )
-        return RangeVal(numbers[0], numbers[1], numbers[2])
+        return RangeVal(bounds[0], bounds[1], bounds[2])
 
     @builtin(super)
     def call_super(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:

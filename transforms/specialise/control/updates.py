@@ -41,7 +41,7 @@ class Updates(Part):
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return
-        if cell.param is not None and self.session.outer is not None and not cell.lent:
+        if cell.param is not None and self.session.outer is not None and not cell.inout:
             self.places.refuse(
                 node,
                 f"{cell.label} belongs to the caller, and a function whose recursion ends "
@@ -65,7 +65,7 @@ class Updates(Part):
             )
         self._refuse_truncation(base, value, label=base.user or cell.label, node=node)
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
-        require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
+        require_in_range(self.b, value, base.type.dtype, numpy_scalars=basic)
         value = value.astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(

@@ -184,10 +184,10 @@ class Derivatives(Part):
         made = self._product(traced, outs, seeds)
         return self.tracing.splice(traced, made, made.results)
 
-    def pulled_apart(
+    def pulled_again(
         self, traced: Traced, outs: list[Operand], seeds: list[Operand]
     ) -> list[Operand]:
-        """The same where the block is there already, and is computed again."""
+        """The same where the program contains the block already, which is computed again."""
         made = self._product(traced, outs, seeds)
         self.b.block += made.body
         return made.results
@@ -219,7 +219,7 @@ class Derivatives(Part):
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
         generate_callee_vjps(products)
         self.shared.derived.update(products.functions)
-        # A tape may be asked for derivatives by values that logarithms pass by.
+        # The derivatives of a tape may be with respect to values outside the domains of logarithms.
         return erase_log_domain_in(made) if self.variables.tapes else made
 
     # ---- forward mode

@@ -75,14 +75,14 @@ class Comprehensions(Part):
         first: Value,
         action: Callable[[Value], None],
         until: str | None = None,
-        apart: bool = False,
+        own_scope: bool = False,
     ) -> None:
-        """Runs the loops of a comprehension, with an action on each of its elements; `apart`: the
-        action must not see the comprehension's variables."""
+        """Runs the loops of a comprehension, with an action on each of its elements; with
+        `own_scope` the action must not see the comprehension's variables."""
         read_later: list[bool] = []
         kept = makes_functions(node)
         targets = targets_of(node)
-        if kept or apart:
+        if kept or own_scope:
             scope = self.b.names.fresh("scope")
             names = {n: f"<{n} {scope}>" for n in sorted(targets)}
             node, targets = renamed(node, names), set(names.values())

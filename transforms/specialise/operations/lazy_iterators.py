@@ -64,7 +64,7 @@ class LazyIterators(Part):
                 if action(element):
                     raise Ended
 
-            self.comprehensions.generate(source.node, source.first, take, until, apart=True)
+            self.comprehensions.generate(source.node, source.first, take, until, own_scope=True)
         elif isinstance(source, GeneratorVal) and _is_simple(source):
             ended = self._each_generated(source, action, until, node)
         elif isinstance(source, MapVal):

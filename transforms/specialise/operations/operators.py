@@ -95,14 +95,14 @@ class Operators(Part):
             if result is not None:
                 return result
         result = self.call_special(left, f"__{stem}__", (right,), node)
-        # An array takes an object for an array of objects, unless its class asks to be left alone.
+        # An array takes an object for an array of objects, unless its class declines that.
         if result is None and (not isinstance(left, Ref) or self._leaves_arrays(right)):
             result = self.call_special(right, reflected, (left,), node)
         return result
 
     def overrides(self, right: Value, left: Value, name: str) -> bool:
-        """Whether Python asks the right operand first: its class is derived from the left one's
-        and has a method of its own."""
+        """Whether Python calls the right operand's method first: its class is derived from the left
+        one's and has a method of its own."""
         classes: list[Any] = [
             type(v.value) if isinstance(v, Obj) else getattr(v, "cls", None) for v in (left, right)
         ]
