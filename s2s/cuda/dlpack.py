@@ -36,7 +36,7 @@ _Managed._fields_ = [
     ("deleter", _Deleter),
 ]
 
-# The arrays that others hold, by the address of their description.
+# The arrays that other libraries hold, by the address of their descriptor.
 _held: dict[int, tuple[Any, ...]] = {}
 
 

@@ -1,9 +1,9 @@
 """Algebraic simplification of adjoint sweeps, for reading.
 
 `np.broadcast_to(out_bar / (d.shape[0] * d.shape[1]), d.shape) * 2.0 * d` becomes
-`2.0 * out_bar / d.size * d`: a number need not be broadcast to be multiplied, factors that are
-numbers stand in front, constants are multiplied out.  Sizes are simplified likewise, in inlined
-functions too.  What is compiled is not changed, so that the two may differ by rounding.
+`2.0 * out_bar / d.size * d`: numbers are multiplied without broadcasting, factors that are numbers
+come first, constants are folded.  Sizes are simplified likewise, in inlined functions
+too.  The compiled program is not changed, so that the two may differ by rounding.
 """
 
 from __future__ import annotations

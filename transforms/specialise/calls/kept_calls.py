@@ -57,8 +57,8 @@ class KeptCalls(Part):
         return None
 
     def must_not_recur(self, identity: PyObject) -> None:
-        """Raises where a function calls itself that has been kept as a call: of a recursion only
-        what happens at run time stays calls, and that is found out by inlining."""
+        """Raises where a function that is kept as a call calls itself: only recursions that end at
+        run time stay calls, and inlining decides which do."""
         shared = self.shared
         if shared.keep and identity not in shared.recursive_inline | shared.recursive:
             if any(f.identity == identity for f in self.places.frames()):
@@ -96,7 +96,8 @@ class KeptCalls(Part):
             except _Inlined as reason:
                 why = str(reason)
             except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-                # What Python would raise; inlined, it is raised with the lines of all callers.
+                # An error that Python would raise: the inlined function raises it with the lines of
+                # all callers.
                 why = f"{type(error).__name__}: {error}"
             self.session.rollback(mark)
             if key is not None:
@@ -112,7 +113,7 @@ class KeptCalls(Part):
         return value
 
     def _check(self, outlined: Outlined) -> None:
-        """Raises unless a call of the function means what its body means in place of the call."""
+        """Raises unless a call of the function has the same effect as its inlined body."""
         function, outcome = outlined.function, outlined.outcome
         assert function is not None
         if outcome.shared:

@@ -1,4 +1,4 @@
-"""Python's own functions: range, len, zip, sum, print and their kind."""
+"""Builtin functions of Python: `range`, `len`, `zip`, `sum`, `print` and others."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class PythonCalls(Part):
 
     @builtin(super)
     def call_super(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
-        """By itself, `super()` means the class in which the function stands, and the function's
-        first argument."""
+        """Without arguments, `super()` refers to the class in which the function is defined, and to
+        the function's first argument."""
         if len(args) == 2 and isinstance(args[0], Obj):
             return Super(args[1], args[0].value)
         function, params = self.places.frame.function, self.places.frame.node.params

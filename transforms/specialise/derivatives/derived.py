@@ -3,8 +3,8 @@
 A call of a derivative runs the function it is derived from into a block of its own, with new
 names for what is differentiated by; the block is a function of those names and of whatever
 else it reads.  Reverse or forward mode turns it into its product, which takes the block's
-place.  It is value form like everything around it, so that what holds it may be differentiated
-in turn: derivatives nest to any depth, and see closures, loops and effects as any call does.
+place.  It is in value form, so that the program around it can be differentiated again: derivatives
+nest to any depth, with closures, loops and effects as in any call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run-time lists: what they hold, and how they grow."""
+"""Run-time lists: their elements, and appends to them."""
 
 from __future__ import annotations
 

@@ -49,14 +49,14 @@ class Comprehensions(Part):
             items = None
         if items is None:
             self.places.need_unroll(node, why, "use an array")
-        # A key that comes twice stands where it came first and holds what came last.
+        # A repeated key has the position of its first occurrence and the value of its last.
         pairs = [i.values for i in items if isinstance(i, TupleVal)]
         found = {self.operators.dict_key(key, node): value for key, value in pairs}
         return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
     def comprehension(self, node: core.Comp, first: Value | None = None) -> Value:
         """`[e for x in xs if c]` is a list appended to in loops.  The first iterable, which is
-        evaluated outside the comprehension, may be at hand."""
+        evaluated outside the comprehension, may be given."""
         name = self.places.fresh_name("items")
         while name in self.state.env:  # a comprehension inside this one
             name += "_"

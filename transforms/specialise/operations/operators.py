@@ -1,7 +1,7 @@
 """Operators of the user's own classes: `a + b`, `a[i]`, `a == b`, `len(a)`, `if a`, `for v in a`.
 
-What a class defines for an operator is a method like any other: it is read and inlined, so that
-what it computes is differentiated, and is never decided by the object's state of the day.
+The method of a class for an operator is read and inlined like any other method, so that it is
+differentiated, and its result does not depend on the state of the object while compiling.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Operators(Part):
     surface_calls: SurfaceCalls
 
     def call_special(self, owner: Value, name: str, args: Args, node: core.Node) -> Value | None:
-        """What the user's method for an operator gives; None if there is none, or if it leaves
-        the matter to the other operand."""
+        """The result of the user's method for an operator; None if there is none, or if it returns
+        NotImplemented."""
         method = self.object_attributes.special(owner, name)
         if method is None:
             return None
