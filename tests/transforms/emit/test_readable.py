@@ -86,3 +86,21 @@ def test_the_same_text_each_time() -> None:
     x = np.ones(3)
     params = [(x, {"bias": x})]
     assert str(first.source_for(params, x)) == str(again.source_for(params, x))
+
+
+def sets_an_attribute(o: Any, d: Any, x: float) -> float:
+    y = x * x
+    o.label = None
+    d["b"] = "s"
+    return y * 3.0
+
+
+def test_what_the_program_sets_stands_before_the_return() -> None:
+    for backend in ("loops", "python"):
+        compiled = s2s.function(sets_an_attribute, backend=backend)
+        for again in (False, True):
+            o, d = SimpleNamespace(label="a"), {"a": 1.0}
+            f = executed(compiled.source, "sets_an_attribute") if again else compiled
+            assert f(o, d, 2.0) == 12.0
+            assert o.label is None
+            assert d == {"a": 1.0, "b": "s"}

@@ -51,35 +51,44 @@ _PURE = frozenset("abs float int len max min repr round str type".split())
 def expand_try(func: c.Func) -> c.Func:
     """A function without `try`, nested functions included."""
     taken = all_names(func)
+    held: set[c.At] = set()
 
     def change(node: Any) -> Any:
-        return _Try(node, taken).block() if isinstance(node, c.Try) else node
+        return _Try(node, taken, held).block() if isinstance(node, c.Try) else node
 
     return rewrite(func, change)
 
 
 class _Try:
-    def __init__(self, node: c.Try, taken: set[str]) -> None:
-        self.node, self.taken = node, taken
+    def __init__(self, node: c.Try, taken: set[str], held: set[c.At]) -> None:
+        """`held`: the places of errors that a `finally` of an inner `try` must follow.  No jump
+        replaces those: a jump to a handler would leave the `finally` out."""
+        self.node, self.taken, self.held = node, taken, held
+        self.inner = frozenset(held)
         self.left = ""
         self.value = ""
 
     def block(self) -> c.Block:
         node = self.node
         types = tuple(_types(handler) for handler in node.handlers)
-        first, last = node.body[0].at, node.body[-1].at
-        guard = c.Guard((*first[:2], *last[2:]), types, bool(node.final))
+        guards = (c.Guard(_lines(node.body), types, bool(node.final)),)
         # What handlers bind is local, wherever they are reached.
         bound = sorted({name.id for name in stores(node.handlers)})
         start = tuple(c.Pass(node.at, (name,)) for name in bound)
         caught = bool(node.handlers) and _has(node.body, (c.Raise, c.Assert))
         after = (*node.body, *node.orelse, *(s for h in node.handlers for s in h.body))
         jumps = bool(node.final) and _has(after, (c.Return, c.Break, c.Continue))
+        if node.final:
+            # `finally` follows the errors of `else` and of the handlers, too.
+            reached = [h.body for h in node.handlers if caught]
+            rest = [block for block in (node.orelse, *reached) if block]
+            guards += tuple(c.Guard(_lines(block), (), True) for block in rest)
+            self.held |= {n.at for n in walk(after) if isinstance(n, (c.Raise, c.Assert))}
         if not caught and not jumps:
-            return (*start, guard, *node.body, *node.orelse, *node.final)
+            return (*start, *guards, *node.body, *node.orelse, *node.final)
         self.left = fresh(f"left_L{node.line}", self.taken)
         self.value = fresh(f"returned_L{node.line}", self.taken)
-        out = [self.set_left(0, node), self.once((guard, *self.routed(node.body, caught)), node)]
+        out = [self.set_left(0, node), self.once((*guards, *self.routed(node.body, caught)), node)]
         if node.orelse:
             orelse = self.after(self.routed(node.orelse, False), node.orelse)
             out.append(self.if_left(0, orelse, node))
@@ -98,10 +107,8 @@ class _Try:
         return tuple(s for stmt in block for s in self.stmt(stmt, caught, loop))
 
     def stmt(self, stmt: c.Stmt, caught: bool, loop: bool) -> c.Block:
-        if isinstance(stmt, c.Raise) and caught:
-            return self.raised(stmt)
-        if isinstance(stmt, c.Assert) and caught:
-            return self.asserted(stmt)
+        if isinstance(stmt, (c.Raise, c.Assert)) and caught and stmt.at not in self.inner:
+            return self.raised(stmt) if isinstance(stmt, c.Raise) else self.asserted(stmt)
         if isinstance(stmt, c.Return) and self.node.final:
             value = stmt.value or c.Const(stmt.at, None)
             return (_assign(self.value, value, stmt), *self.leave(_RETURN, stmt))
@@ -195,6 +202,10 @@ class _Try:
         at = place.at
         test = c.Compare(at, c.Name(at, self.left), ("==",), (c.Const(at, number),))
         return c.If(at, test, body)
+
+
+def _lines(block: c.Block) -> c.At:
+    return (*block[0].at[:2], *block[-1].at[2:])
 
 
 def _types(handler: c.Handler) -> c.Expr:

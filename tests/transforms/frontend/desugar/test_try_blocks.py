@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 import pytest
 
+import s2s
 from s2s.transforms.frontend.desugar.try_blocks import expand_try
 from tests.attack.beside import judge, judge_gradient, load
 from tests.transforms.frontend.core_text import check, parse, refusals
@@ -30,6 +32,7 @@ def test_a_body_without_jumps_stands_behind_a_guard() -> None:
         def f(x):
             z: ...
             __guard__((KeyError, ValueError), 'finally')
+            __guard__('finally')
             y = x
             y = y + 1.0
             print(y)
@@ -325,3 +328,116 @@ def test_as_in_python(name: str) -> None:
     args: tuple[Any, ...] = (x, 3) if name == "finally_after_jumps" else (x,)
     for found in (judge(f, args), judge(f, args, backend="python"), judge_gradient(f, args)):
         assert found.kind == "right", found.text
+
+
+# An error that ends a call, or goes to a handler further out, by way of a `finally`.
+PAST_FINALLY = {
+    "to an outer handler": """
+    def f(x, flag):
+        try:
+            try:
+                if flag > 1.0:
+                    raise KeyError
+                y = x
+            except ValueError:
+                y = x + x
+            finally:
+                x = x + 5.0
+        except KeyError:
+            y = x + 3.0
+        return y * x
+    """,
+    "an assertion": """
+    def f(x, flag):
+        try:
+            try:
+                assert flag <= 1.0
+                y = x
+            finally:
+                x = x + 5.0
+        except AssertionError:
+            y = x + 3.0
+        return y * x
+    """,
+    "from a handler": """
+    def f(x, flag):
+        try:
+            if flag > 1.0:
+                raise ValueError
+        except ValueError:
+            raise KeyError
+        finally:
+            x[0] = 7.0
+        return x.sum()
+    """,
+    "from a handler, to an outer one": """
+    def f(x, flag):
+        try:
+            try:
+                if flag > 1.0:
+                    raise ValueError
+            except ValueError:
+                raise KeyError
+            finally:
+                x = x + 5.0
+        except KeyError:
+            x = x * 2.0
+        return x.sum()
+    """,
+    "from else": """
+    def f(x, flag):
+        try:
+            y = x + x
+        except ValueError:
+            y = x
+        else:
+            if flag > 1.0:
+                raise KeyError
+        finally:
+            x[0] = 7.0
+        return y.sum()
+    """,
+    "from an index in a handler": """
+    def f(x, flag):
+        try:
+            if flag > 1.0:
+                raise ValueError
+        except ValueError:
+            y = x[int(flag)]
+        finally:
+            x[0] = 7.0
+        return x.sum()
+    """,
+}
+
+
+@pytest.mark.parametrize("text", PAST_FINALLY.values(), ids=PAST_FINALLY.keys())
+def test_no_error_passes_a_finally_by(text: str) -> None:
+    f = load(textwrap.dedent(text))["f"]
+    args = (np.array([1.0, 2.0]), 2.0) if ".sum()" in text or "x[" in text else (1.5, 2.0)
+    with pytest.raises(s2s.UnsupportedError, match="finally|catching") as caught:
+        s2s.value_and_grad(f, backend="loops")(*args)
+    assert caught.value.source_line
+    assert caught.value.advice
+
+
+def test_an_error_in_a_finally_goes_to_an_outer_handler() -> None:
+    text = """
+    def f(x, flag):
+        try:
+            try:
+                y = x + x
+            finally:
+                if flag > 1.0:
+                    raise KeyError
+        except KeyError:
+            y = x * 3.0
+        return (y * x).sum()
+    """
+    f = load(textwrap.dedent(text))["f"]
+    g = s2s.value_and_grad(f, backend="loops")
+    x = np.array([1.0, 2.0])
+    for flag, factor in (0.0, 2.0), (2.0, 3.0):
+        value, gradient = g(x, flag)
+        assert value == f(x, flag) == factor * 5.0
+        np.testing.assert_allclose(gradient, 2.0 * factor * x)
