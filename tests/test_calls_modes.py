@@ -14,7 +14,7 @@ MODES = ("keep", "keep+inline")
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", one_per_case("float64"))
-def test_same_numbers(case: Case, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_results(case: Case, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S2S_CALLS", mode)
     f = transform(case, None)
     for backend in ("loops", "python"):

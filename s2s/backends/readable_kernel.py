@@ -44,7 +44,7 @@ class ReadableKernel:
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
-        source = _with_ieee_numbers(compiled)
+        source = _with_ieee_floats(compiled)
         given = {"np": np, "math": math, _REAL: _real}
         self.space = run_text(compiled.source, f"<s2s {compiled.name}>", given, source)
         entry = self.space[compiled.name]
@@ -197,7 +197,7 @@ def _real(value: Any) -> Any:
     return Real(value) if type(value) is float else value
 
 
-def _with_ieee_numbers(compiled: Compiled) -> ast.Module | None:
+def _with_ieee_floats(compiled: Compiled) -> ast.Module | None:
     """The text's tree, in which Python floats that are read from objects follow IEEE 754."""
     texts: set[str] = set()
     for p in compiled.params:
@@ -210,11 +210,11 @@ def _with_ieee_numbers(compiled: Compiled) -> ast.Module | None:
     if not texts:
         return None
     tree = ast.parse(compiled.source)
-    _IeeeNumbers(texts).visit(tree)
+    _IeeeFloats(texts).visit(tree)
     return ast.fix_missing_locations(tree)
 
 
-class _IeeeNumbers(ast.NodeTransformer):
+class _IeeeFloats(ast.NodeTransformer):
     def __init__(self, texts: set[str]) -> None:
         self.texts = texts
 

@@ -8,5 +8,5 @@ LLVM IR on the CPU (`retarget.py`, `emulator.py`, `shadow_memory.py`), `cuda_dev
 a GPU.
 `device_array.py` holds the arrays that users see.
 
-Nothing of this folder, and no CUDA package, is imported without the target.
+This folder and the CUDA packages are imported only if the target is used.
 """

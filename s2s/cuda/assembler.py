@@ -21,7 +21,7 @@ _WHEELS = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
 
 @dataclass(frozen=True)
 class Assembled:
-    """Machine code for a GPU, and what it needs of a multiprocessor."""
+    """Machine code for a GPU, and its use of the resources of a multiprocessor."""
 
     cubin: bytes
     registers: int

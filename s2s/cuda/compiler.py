@@ -5,7 +5,7 @@ same kernels; it queries the driver even if a compute capability is given, so th
 query is set beforehand.  Arrays are passed to numba-cuda as pointers, which makes a parameter one
 word instead of seven; to numba-cuda-mlir as one-dimensional arrays.
 
-Of numba-cuda, two things are used that are not public: `compiler._compile_pyfunc_with_fixup`,
+Two functions of numba-cuda are used that are not public: `compiler._compile_pyfunc_with_fixup`,
 which compiles a kernel without a driver and leaves its LLVM IR accessible, and `nvvmutils`, for
 atomics on pointers.  The supported range of versions is therefore narrow.
 
@@ -59,7 +59,7 @@ def ptx(kernel: KernelText, cc: tuple[int, int], provider: str = DEFAULT_PROVIDE
 
 def llvm_ir(kernel: KernelText) -> tuple[str, ...]:
     """The LLVM IR of a kernel that numba-cuda gives to NVVM, one text per module.  The first one
-    holds the kernel, whose name ends up as that of the kernel's text."""
+    defines the kernel."""
     key = ("llvm", version(DEFAULT_PROVIDER), cache_key(), kernel.digest)
     return _cached(key, lambda: NumbaCuda().llvm_ir(kernel, EMULATED_CAPABILITY))
 

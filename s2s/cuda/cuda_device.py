@@ -116,7 +116,7 @@ class CudaDevice(Device):
         if int(status) != 0:
             raise DeviceError(f"the CUDA driver reports {status}")
 
-    # ---- arrays of others
+    # ---- arrays of other libraries
 
     def adopt(self, x: Any) -> DeviceArray:
         if isinstance(x, DeviceArray):

@@ -35,7 +35,7 @@ class DeviceArray:
     """
 
     __slots__ = ("__weakref__", "_call", "_device", "_memory", "dtype", "shape", "writeable")
-    _s2s_device = True  # type keys and specs of the compiler recognise it by this
+    _s2s_device = True  # by which type keys and argument specs recognise it
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ _Managed._fields_ = [
     ("deleter", _Deleter),
 ]
 
-# The arrays that others hold, by the address of their description.
+# The arrays that other libraries hold, by the address of their descriptor.
 _held: dict[int, tuple[Any, ...]] = {}
 
 
@@ -64,7 +64,7 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 
 
 def capsule(array: Any, device: tuple[int, int]) -> Any:
-    """The DLPack capsule of an array; the array lives until its consumer releases it."""
+    """The DLPack capsule of an array; the array is kept until its consumer releases it."""
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     managed = _Managed()
     managed.tensor = _Tensor(

@@ -57,7 +57,7 @@ class EmulatedDevice(Device):
     def settings(
         self, block: int | None = None, reversed: bool = False, shadow: Any = None
     ) -> Iterator[None]:
-        """Other settings in a block of code."""
+        """Change the settings within a `with` block."""
         before = self.block, self.reversed, self.shadow
         self.block, self.reversed, self.shadow = block, reversed, shadow
         try:

@@ -1,4 +1,4 @@
-"""What both devices have in common, and the object `dev` that host functions take."""
+"""The base class of both devices, and the object `dev` that host functions take."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .kernel_text import KernelText
 MAX_BLOCKS = 1024
 GEMM_TILE, GEMM_THREADS = 16, 256
 _ERRORS, _VALUES = 5, 4  # elements of `err` and `err_values`
-# Calls whose errors have not been looked at; more of them are checked at once.
+# The maximal number of calls whose errors are unchecked; with more, all are checked.
 MAX_UNCHECKED = 256
 
 
 @dataclass
 class Counts:
-    """What a device has done since the counts were set to 0."""
+    """The operations of a device since the counts were set to 0."""
 
     launches: int = 0
     gemm_calls: int = 0
@@ -41,7 +41,7 @@ class Counts:
 
 
 class Device:
-    """A device: memory, copies, launches, and the calls that it has not reported errors of.
+    """A device: memory, copies, launches, and the calls whose errors are unchecked.
 
     A subclass has the methods at the end of the class; it may have `library_gemm`.
     """
@@ -110,13 +110,13 @@ class Device:
 
     @property
     def unchecked(self) -> list[Call]:
-        """The calls of this thread whose errors have not been looked at."""
+        """The calls of this thread whose errors are unchecked."""
         if not hasattr(self._own, "calls"):
             self._own.calls = []
         return self._own.calls
 
     def defer_check(self, call: Call) -> None:
-        """Look at the errors of a call later: when an array is copied to the host."""
+        """Check the errors of a call later: when an array is copied to the host."""
         self.unchecked.append(call)
         if len(self.unchecked) > MAX_UNCHECKED:
             self.check_calls()
@@ -128,7 +128,7 @@ class Device:
         while calls:
             calls.pop(0).finish()
 
-    # ---- of subclasses
+    # ---- methods of subclasses
 
     def _allocate(self, nbytes: int) -> Any:
         raise NotImplementedError
@@ -253,8 +253,8 @@ class Call:
             raise self.error
 
     def finish(self) -> None:
-        """Report the error of a call that has returned.  If there is none, it is not looked for
-        again."""
+        """Report the error of a call that has returned.  If there is none, later calls return at
+        once."""
         self.report()
         self._flags = None
 

@@ -1,4 +1,4 @@
-"""Functions of NVIDIA's device library, by those of the host's C library or by LLVM IR."""
+"""Replaces functions of NVIDIA's device library by those of the host's C library or by LLVM IR."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _IMPORTS = ("from numba import cuda", "from numba.cuda import libdevice")
 
 
 class _NoCuda:
-    """In place of the module `cuda`: its decorator leaves the kernels as they are."""
+    """A replacement of the module `cuda`, whose decorator returns the kernels unchanged."""
 
     @staticmethod
     def jit(function: Any = None, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The kernels of an emitted module, each as a text of its own.
+"""The kernels of an emitted module, each as a separate text.
 
 Names do not matter to the compiled code, so parameters and variables are renamed in order of their
 appearance, and comments are dropped.  Equal kernels of different programs then have equal texts,

@@ -1,7 +1,8 @@
-"""Memory of a GPU that is used again.
+"""A cache of GPU memory.
 
-What a call releases, the next call with the same sizes takes: a training step then allocates
-nothing.  All work is on one stream, so memory can be used again as soon as no array refers to it.
+Memory that a call releases is used by the next call with the same sizes: a training step then
+allocates nothing.  All work is on one stream, so memory can be used again as soon as no array
+refers to it.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ class Allocation:
 
 
 class MemoryCache:
-    """Buffers by size.  `allocate` makes a new one of so many bytes."""
+    """Buffers by size.  `allocate(n)` makes a new one of n bytes."""
 
     def __init__(self, allocate: Callable[[int], Any]) -> None:
         self._allocate = allocate
         self._free: dict[int, list[Any]] = {}
 
     def allocation(self, nbytes: int) -> tuple[Allocation, bool]:
-        """Memory of at least so many bytes, and whether it is new."""
+        """Memory of at least `nbytes` bytes, and whether it is new."""
         size = size_class(nbytes)
         free = self._free.get(size)
         try:
             buffer = free.pop() if free else None
-        except IndexError:  # another thread was faster
+        except IndexError:  # another thread took it
             buffer = None
         if buffer is not None:
             return Allocation(self, buffer, nbytes), False
@@ -58,6 +59,6 @@ class MemoryCache:
 
 
 def size_class(nbytes: int) -> int:
-    """The size of the buffer for so many bytes: at most an eighth more, at least 512."""
+    """The size of the buffer for `nbytes` bytes: at most an eighth more, at least 512."""
     step = max(_SMALLEST, 1 << max(nbytes.bit_length() - 4, 0))
     return max(-(-nbytes // step), 1) * step

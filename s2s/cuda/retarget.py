@@ -6,7 +6,7 @@ function resumes the threads of a block in order, or in reverse order.  It retur
 if the threads of a block do not all reach the same barrier.
 
 Shared arrays are filled with the byte `POISON` at the start of each block, which makes floats NaN.
-With `shadowed`, each access to memory is announced first (`shadow_memory.py`).
+With `shadowed`, each access to memory is preceded by a call of `shadow_memory.py`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _clean_up(module: Any) -> None:
 
 
 def _on_host(text: str) -> str:
-    """One module of the front end without what only NVVM knows."""
+    """One module of the front end with what is specific to NVVM removed or replaced."""
     text = _opaque(text)
     text = re.sub(r"^target (?:triple|datalayout) = .*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"^!.*$", "", text, flags=re.MULTILINE)
@@ -468,7 +468,7 @@ def _announced(body: str) -> str:
         elif found := re.match(r"  %\S+ = cmpxchg (?:\w+ )*ptr (\S+), (\w+) ", line):
             lines.append(_call("atomic", found[1], _size(found[2])))
         if found := re.match(r"  (%\S+) = alloca (.+?)(?:, align \d+)?$", line):
-            # room behind an array, so that an index that is a little off does not reach another
+            # room behind an array, so that an index slightly out of bounds does not reach another
             line = re.sub(r"alloca \[(\d+) x", lambda m: f"alloca [{int(m[1]) + 8} x", line)
             lines += [line, _call("local", found[1], _size(found[2]))]
         else:

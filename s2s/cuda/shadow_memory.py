@@ -1,18 +1,18 @@
-"""Checks every access to memory of emulated kernels: a test for compilers, and slow.
+"""Checks every access to memory of emulated kernels.  It is slow, and used by tests.
 
 Found are
 
 - data races: two accesses to an element in one launch, one of which writes, by threads that no
   barrier orders.  Atomic accesses race with plain ones only.  Threads of different blocks are never
   ordered within a launch;
-- elements that are read before anything was written to them;
+- reads of elements that have not been written;
 - accesses outside of all arrays, or outside of a shared or local array.
 
 The flags of errors (`err`, `err_values`) are exempt from the test for races: kernels read the flag
 while others may set it, and the first writer wins.
 
-Kernels announce their accesses (`retarget.py`).  An access is described by its thread, its block,
-and its epoch, the number of barriers that the thread has passed.
+Kernels call a function before each access (`retarget.py`).  An access is described by its thread,
+its block, and its epoch, the number of barriers that the thread has passed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MANY = -1  # more than one thread or block
 
 
 class MemoryViolation(RuntimeError):
-    """What the shadow memory has found in a launch."""
+    """A violation that the shadow memory has found in a launch."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class _Region:
 
 class ShadowMemory:
     """The checks of one test.  Arrays are allocated with `margin` bytes around them, so that an
-    index that is a little off does not reach another array."""
+    index slightly out of bounds does not reach another array."""
 
     def __init__(self, margin: int = 4096) -> None:
         self.margin = margin

@@ -1355,6 +1355,6 @@ def test_gradients_through_iterators() -> None:
     "made",
     ["(k for k in n)", "zip([x], n)", "enumerate(n)", "map(abs, n)", "iter(n)", "iter(x[0])"],
 )
-def test_iterators_over_numbers_raise_when_they_are_made(made: str) -> None:
+def test_iterators_over_scalars_raise_when_they_are_made(made: str) -> None:
     found = judge_source(f"def f(x, n):\n    z = {made}\n    return np.sum(x)\n", (X, 3))
     assert found.kind == "refused" and "not iterable" in found.text, found

@@ -71,7 +71,7 @@ def _function(text: str) -> Any:
 
 
 @pytest.mark.parametrize(("text", "value", "dtype"), CASES, ids=[c[0] for c in CASES])
-def test_lists_and_numbers_have_tensorflows_dtypes(text, value, dtype):
+def test_lists_and_scalars_have_tensorflows_dtypes(text, value, dtype):
     function = _function(text)
     for found in (function(), s2s.function(function, backend="loops")()):
         np.testing.assert_allclose(np.asarray(found), value, rtol=1e-6)

@@ -304,7 +304,7 @@ def negative_steps(x):
     return np.sum(a * np.arange(a.shape[0]))
 
 
-def numbers_as_conditions(x):
+def scalars_as_conditions(x):
     y = x[0] and x[1]
     z = 0.0 or x[2]
     return (y or 5.0) * z if x[0] else -1.0
@@ -491,7 +491,7 @@ PROGRAMS = [
     shadowed_builtins,
     tuples_as_state,
     negative_steps,
-    numbers_as_conditions,
+    scalars_as_conditions,
     integer_arrays_as_weights,
     rows_written_from_later_rows,
     one_array_three_times,

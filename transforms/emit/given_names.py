@@ -1,8 +1,8 @@
-"""The names that the user's function gives to values computed for another of its statements.
+"""Rename adjoints and values of inlined functions to the variables that the user assigns them to.
 
 After `dW, db = tape.gradient(error, [W, b])` the adjoints of `W` and `b` are called `dW` and `db`,
 so that the statements that follow can print as they were written.  Only the readable text has these
-names: `specialise/` notes them, and they are put in place after the last pass in value form.
+names: `specialise/` records them, and values are renamed after the last pass in value form.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _definitions(function: Function) -> dict[str, tuple[Var, Stmt]]:
 
 
 def _takes(definition: tuple[Var, Stmt]) -> bool:
-    """Whether a value can have another name than it has: it belongs to a sweep, or to an inlined
-    function, where it is no version of a variable that is written to or carried."""
+    """Whether a value can be renamed: it belongs to a sweep, or to an inlined function, where it is
+    no version of a variable that is written to or carried."""
     _, stmt = definition
     origin = stmt.origin
     if origin is None:
@@ -72,8 +72,8 @@ def _takes(definition: tuple[Var, Stmt]) -> bool:
 
 
 def _without_second_names(function: Function) -> Function:
-    """The function without copies of numbers that only give them a name of the user's: what the
-    body of an inlined function called `out`, and what a tape gives, has that name itself."""
+    """The function without copies of numbers to a variable of the user's: the statement that
+    computes the number, in the body of an inlined function or a sweep, assigns to that variable."""
     locals_ = UserText(function.source).locals if function.source is not None else set()
     dropped: dict[str, Var] = {}
 

@@ -183,8 +183,7 @@ class Temporaries(Page):
         if stmt.op.name == "undef" and isinstance(stmt.target.type, Scalar):
             # A number that is never read need not exist, unless it is handed on.
             return name not in self.copied
-        unread = not self.uses[name]
-        return unread and stmt.op.name != "pop" and not self.is_users(stmt.target)
+        return not self.uses[name] and stmt.op.name != "pop" and not self.is_users(stmt.target)
 
     def is_users(self, v: Var) -> bool:
         return bool(v.user) and self.user is not None and v.name in self.user.locals

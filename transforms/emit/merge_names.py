@@ -1,7 +1,7 @@
-"""Merge variables of memory form where a second name says nothing new.
+"""Merge variables of memory form that hold the same value (copy coalescing).
 
-Storage gives values variables of their own in some places where a reader needs none: `x_1 = x`
-before `x_1` is written to, `s = s_1` at the end of a loop's body.  Readable text only.
+Storage assignment introduces variables that the text does not need: `x_1 = x` before `x_1` is
+written to, `s = s_1` at the end of a loop's body.  Readable text only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .user_text import UserText
 
 
 def merge_names(module: Module) -> Module:
-    """The module in memory form without second names of its own."""
+    """The module in memory form, with such variables merged."""
     functions = {name: _Merger(f).run() for name, f in module.functions.items()}
     return Module(functions, module.entry)
 
@@ -86,7 +86,8 @@ class _Merger:
     def forwards(
         self, block: Block, i: int, target: Var, source: Var, top: bool
     ) -> tuple[Block, int] | None:
-        """`b = a` where `b` is bound only here, and `a` stays what it is as long as `b` is read."""
+        """Remove `b = a` where `b` is bound only here, and `a` is not bound again before the last
+        read of `b`."""
         if self.is_users(target) or self.binds[target.name] != 1 or target.name in self.params:
             return None
         rest = block[i + 1 :]
@@ -107,7 +108,8 @@ class _Merger:
         return [*block[:i], *self.rename(rest, target, source)], i
 
     def backwards(self, block: Block, i: int, target: Var, source: Var) -> tuple[Block, int] | None:
-        """`b` is bound before and used up by `a = b`, and `a` is not used in between."""
+        """Remove `a = b` where it is the last read of `b`, and `a` is not used since `b` was
+        bound."""
         if self.is_users(source) or source.name in self.params:
             return None
         reads = binds = 0
@@ -129,7 +131,7 @@ class _Merger:
         return None
 
     def rename(self, stmts: Block, old: Var, new: Var) -> Block:
-        """Statements in which one variable is the other, without assignments to itself."""
+        """Statements in which `new` replaces `old`, without assignments of a variable to itself."""
 
         def read(x: Operand) -> Operand:
             return replace(x, name=new.name, user="") if x == old else x

@@ -1,9 +1,9 @@
-"""What an emitted function takes and gives, written as the user would write it.
+"""Parameters and results of an emitted function, in the structure of the user's.
 
-A kernel takes numbers and arrays.  The text takes the user's own arguments, and the objects it
-reaches otherwise, by their names: a part is read by its path, as `net.first.kernel` or
-`params[0]["w"]`.  Results and gradients have the user's structure, and what the program sets in
-objects are statements.
+A kernel takes numbers and arrays.  The text takes the user's own arguments, and the other objects
+that it reads, by their names: a part is read by its path, as `net.first.kernel` or
+`params[0]["w"]`.  Results and gradients have the user's structure, and attributes that the program
+sets are assigned by statements.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Outside:
         return made
 
     def text(self, path: Path) -> str:
-        """The expression that reads what stands at a path."""
+        """The expression that reads the value at a path."""
         root = _root(path)
         return with_steps(self.roots[root], without_array(path)[len(root) :])
 
@@ -126,8 +126,8 @@ class Outside:
 
 
 def _root(path: Path) -> Path:
-    """The beginning of a path that is a parameter of the text: an argument, a global, and else what
-    no expression of the user's leads to."""
+    """The shortest prefix of a path that is a parameter of the text: an argument, a global, or an
+    object that no expression of the user's reads."""
     path = without_array(path)
     count = 2 if path[0][0] in ("module", "namespace") else 1
     for position in range(1, len(path)):

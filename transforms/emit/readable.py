@@ -29,8 +29,8 @@ def readable_source(module: Module, interface: Interface) -> Written:
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset(outside.roots.values())
     module = _with_notes(module, reserved_names=reserved)
-    # The names of temporaries depend on which are written and which stand in expressions, and
-    # that on how long the names are.
+    # The names of temporaries depend on which of them are substituted into expressions, and that
+    # depends on the lengths of the names.
     first: dict[str, str] = {}
     for _ in range(2):
         draft = bufferize(module)

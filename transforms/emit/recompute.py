@@ -1,7 +1,7 @@
 """Recompute cheap subexpressions in a sweep, so that the user's statement prints as written.
 
 The sweep of `error = np.mean(np.abs(guess - y) ** 1.5)` needs `guess - y`.  If the text computes
-the difference once more there, the statement itself need not be taken apart.  Readable text only.
+the difference once more there, the statement itself need not be split.  Readable text only.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class _Recompute:
     def block(self, block: Block) -> Block:
         block = [map_blocks(s, self.block) for s in block]
         for statement in dict.fromkeys(_own_statements(block)):
-            block = self.taken_apart_less(block, statement)
+            block = self.with_recomputation(block, statement)
         return block
 
-    def taken_apart_less(self, block: Block, statement: Span) -> Block:
+    def with_recomputation(self, block: Block, statement: Span) -> Block:
         """The block with a statement's subexpressions computed again where a sweep reads them, if
         that is possible for all of them."""
         inside = [s for s in block if _statement(s) == statement]

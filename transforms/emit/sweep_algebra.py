@@ -1,9 +1,9 @@
 """Algebraic simplification of adjoint sweeps, for reading.
 
 `np.broadcast_to(out_bar / (d.shape[0] * d.shape[1]), d.shape) * 2.0 * d` becomes
-`2.0 * out_bar / d.size * d`: a number need not be broadcast to be multiplied, factors that are
-numbers stand in front, constants are multiplied out.  Sizes are simplified likewise, in inlined
-functions too.  What is compiled is not changed, so that the two may differ by rounding.
+`2.0 * out_bar / d.size * d`: numbers are multiplied without broadcasting, factors that are numbers
+come first, constants are folded.  Sizes are simplified likewise, in inlined functions
+too.  The compiled program is not changed, so that the two may differ by rounding.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Algebra:
             effects=[(p, self.read(v)) for p, v in f.effects],
             notes=notes,
         )
-        return _without_unread(made)
+        return _without_dead_values(made)
 
     def read(self, x: Operand) -> Operand:
         while isinstance(x, Var) and x.name in self.replaced:
@@ -281,7 +281,7 @@ class _New:
         return self.emit(Op(name, (a, b)))
 
 
-def _without_unread(function: Function) -> Function:
+def _without_dead_values(function: Function) -> Function:
     """The function without the values of its sweeps that nothing reads any more."""
     kept = [*function.results, *(v for _, v in function.effects)]
     for plan in function.notes.get("slots", {}).values():

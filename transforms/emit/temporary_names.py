@@ -1,4 +1,4 @@
-"""Names of temporaries in readable text: what a value is, instead of a number.
+"""Names of temporaries in readable text, by what they contain instead of by number.
 
 `tanh_c` is `np.tanh(c)`; `t_bar` is the adjoint of a subexpression that has no name in the text.
 The adjoint of `guess - y` is that of `guess` if nothing else is computed with `guess`.
@@ -37,7 +37,7 @@ _NAMES = {
 _NO_VALUES = ("undef", "restore", "literal", "alias", "list_new", "update", "update_add", "empty")
 _TESTS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
           "logical_or", "logical_not", "isnan", "isfinite")  # fmt: skip
-# A name that ends in a number, or says nothing.
+# A name without information: one that ends in a number, or `t`.
 _NUMBERED = re.compile(r"(.+)_(\d+)|t")
 _DERIVED = re.compile(r"(.+)_(bar|dot)(_\d+)?")
 
@@ -45,9 +45,9 @@ _DERIVED = re.compile(r"(.+)_(bar|dot)(_\d+)?")
 def temporary_names(
     function: Function, printed: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """By name of a value of a function in value form: a better name for its variable; and for
-    values that are saved or restored, the one that is saved.  `printed` are the values whose
-    variables stand in the text, with the names that these have by themselves."""
+    """Two maps from the names of values in value form: new names for variables; and for values that
+    are saved or restored, the one that is saved.  `printed` maps the values whose variables are in
+    the text to the present names of these."""
     made: dict[str, tuple[Var, Stmt]] = {
         v.name: (v, s) for s in walk(function.body) for v in targets_of(s)
     }

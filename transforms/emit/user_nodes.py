@@ -106,7 +106,7 @@ class UserNodes:
         return texts
 
     def contains(self, place: Place, at: Place, kept: frozenset[Place]) -> bool:
-        """Whether something of a statement is left, apart from what surrounds `at`."""
+        """Whether something of a statement is left, except for what surrounds `at`."""
         assert self.tree is not None
         node, _ = self.found.get(place, (None, None))
         if node is None:

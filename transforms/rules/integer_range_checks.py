@@ -16,14 +16,14 @@ from ..ir.nodes import Const, Scalar, Var
 from .promotion import is_weak
 
 
-def require_in_range(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False) -> None:
+def require_in_range(b: Builder, value: Any, dtype: str, numpy_scalars: bool = False) -> None:
     """Emit a check that the scalar `value` is in the range of the integer `dtype`.
 
-    NumPy scalars wrap and are not checked, except against a signed dtype if `numpy_numbers`."""
+    NumPy scalars wrap and are not checked, except against a signed dtype if `numpy_scalars`."""
     x = b.sym(value)
     if np.dtype(dtype).kind not in "iu" or not isinstance(x.type, Scalar) or _is_undefined(b, x):
         return
-    if not (is_weak(x.type) or numpy_numbers and dtype.startswith("int")):
+    if not (is_weak(x.type) or numpy_scalars and dtype.startswith("int")):
         return
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     kind = np.dtype(x.dtype).kind

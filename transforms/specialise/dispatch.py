@@ -1,7 +1,7 @@
 """Tables of methods: by class of core syntax, by builtin function, by kind of derivative.
 
-A method says by a decorator what it is for; the part that looks it up makes the table of its own
-methods and those of the parts below it.
+A decorator gives the keys of a method; the part that looks it up makes the table of its own methods
+and those of the parts below it.
 """
 
 from __future__ import annotations

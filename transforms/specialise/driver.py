@@ -290,7 +290,8 @@ class Specialiser:
         return Argument(value.cell.path[:-1] if own else value.cell.path)
 
     def _kept_tree(self, value: Value, results: list[Operand], node: core.Func) -> OutTree:
-        """What is set in an object: where it may be one of two arrays, the one that it is."""
+        """The value that is set in an object; of a value that is one of two arrays, a choice of
+        these."""
         tree = self._out_tree(value, results, node)
         if not isinstance(value, Ref) or value.path or value.cell.choice is None:
             return tree
@@ -311,7 +312,7 @@ class Specialiser:
         self.places.refuse(last_return(node), "this function returns None", advice)
 
     def nested(self, callee: Callee) -> Outlines:
-        """The calls of the evaluator for a function whose calls stay calls."""
+        """The evaluator, as `Outlines`, of a function that is specialised separately."""
         inner = Specialiser(
             callee.function,
             None,

@@ -1,4 +1,4 @@
-"""What every part may require of the evaluator as a whole."""
+"""The interface of the evaluator that every part may use."""
 
 from __future__ import annotations
 
@@ -55,5 +55,6 @@ class Evaluator(Protocol):
         ...
 
     def call_special(self, owner: Value, name: str, args: Args, node: core.Node) -> Value | None:
-        """Calls the method of the user's class for an operator, if there is one that answers."""
+        """Calls the method of the user's class for an operator; None if there is none that supports
+        the operands."""
         ...

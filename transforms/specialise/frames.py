@@ -223,7 +223,7 @@ class Frames(Part):
         label = (*self.places.frame.label, where)
         calls = (*self.places.frame.calls, self.places.frame.source.span(at))
         if len(self.places.stack) == 1 and isinstance(self.places.frame.identity, Derived):
-            label = calls = ()  # what the derivative is taken of is the user's own function
+            label = calls = ()  # the function to differentiate is the user's own
         frame = Frame(
             source,
             function,

@@ -1,4 +1,4 @@
-"""Calls that stay calls: functions that are specialised apart from their callers.
+"""Calls that stay calls: functions that are specialised separately from their callers.
 
 A function whose recursion ends at run time is specialised once per *signature*: the pattern
 of its arguments, with the types of their numbers and arrays and the identity of everything
@@ -309,26 +309,28 @@ class Outlines(Part):
         names: tuple[str, ...],
         given: dict[int, Any],
     ) -> tuple[Function, Outcome]:
-        """Specialises the callee under the assumptions at hand, and says what comes out."""
+        """Specialises the callee under the present assumptions; returns it with its outcome."""
         assert self.session.nested is not None
         inner: Outlines = self.session.nested(callee)
         variables: list[Var] = []
         recursive = callee.identity in self.shared.recursive
-        # A recursive call would ask for a variant of its own, and that for another.
-        asks = not recursive and self.b.facts.sizes is not None
-        lent: list[tuple[Leaf, Cell]] = []
+        # A recursive call would require a variant of its own, and that another.
+        sized = not recursive and self.b.facts.sizes is not None
+        arrays: list[tuple[Leaf, Cell]] = []
         facts = inner.session.b.facts
-        facts.sizes = {} if asks else None
+        facts.sizes = {} if sized else None
 
         def leaf(leaf: Leaf, name: str) -> Value:
             var, value = inner.frames.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
-            if asks:
+            if sized:
                 self.arrays.pass_sizes(given[leaf.index], var, facts)
             if isinstance(value, Ref) and not recursive:
                 own = given[leaf.index].cell
-                value.cell.lent = leaf.variable is None and own.tensor is False and not own.readonly
-                lent.append((leaf, value.cell))
+                value.cell.inout = (
+                    leaf.variable is None and own.tensor is False and not own.readonly
+                )
+                arrays.append((leaf, value.cell))
             return value
 
         values: Any = unpack(outlined.args, inner.frames, leaf, "", (("leaf", 0),), names)
@@ -362,14 +364,16 @@ class Outlines(Part):
             terms = positions(variables)
             types = {
                 leaf.index: resized(
-                    operand.type, lambda dim: in_terms(facts.canonical(dim), terms), ints=asks
+                    operand.type,
+                    lambda dim: in_terms(facts.canonical(dim), terms),
+                    ints=sized,
                 )
                 for leaf, operand in zip(leaves_of(result), operands)
             }
             result = retyped(result, lambda index: types[index])
             places = {v.name: i for i, v in enumerate(variables)}
             shared = inner.sharing(leaves_of(result), packer, places)
-            for given_leaf, cell in lent:
+            for given_leaf, cell in arrays:
                 last = inner.session.state.heap[cell]
                 if last != cell.param:
                     type_ = resized(last.type, lambda dim: in_terms(facts.canonical(dim), terms))

@@ -1,7 +1,7 @@
-"""The structure of values, apart from their numbers and arrays.
+"""The structure of values without their numbers and arrays.
 
 A *pattern* can be compared and hashed: two values with equal patterns can be passed to, or
-returned by, the same specialised function.  `Packer` takes a value apart into its pattern and
+returned by, the same specialised function.  `Packer` splits a value into its pattern and
 its leaves; `unpack` makes a value of the same structure, perhaps in another evaluator.
 """
 
@@ -76,7 +76,7 @@ class Leaf:
 @record(frozen=True)
 class Node:
     """A value with parts.  `what` is its class and whatever else is static about it;
-    `number` tells the containers of one pattern apart, whose identity matters."""
+    `number` distinguishes the containers of one pattern whose identity matters."""
 
     what: tuple[Any, ...]
     parts: tuple[Pattern, ...]
@@ -127,7 +127,7 @@ def open_type(type_: Type) -> Type:
 
 
 class Packer:
-    """Takes values of one specialiser apart; `leaves` are their numbers and arrays.
+    """Splits values of one specialiser; `leaves` are their numbers and arrays.
 
     `known(index, number)` tells which numbers are static; `refuse(what)` is called for what
     has no pattern.  The `result` of a function leaves it: an array that occurs there twice is

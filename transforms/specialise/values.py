@@ -30,9 +30,9 @@ class Cell:
     """An identity.  `param` is the kernel parameter behind it, if any; `path` its origin.
     `choice` is (condition, ref, ref) for a name that is one of two arrays.  A `tensor` is an
     immutable value of the `tf` namespace; None for what is one on some paths only.  A callee may
-    write into an array that is `lent`: its last version is a result of the call."""
+    write into an array that is `inout`: its last version is a result of the call."""
 
-    __slots__ = ("choice", "contiguous", "label", "lent", "param", "path", "readonly", "tensor")
+    __slots__ = ("choice", "contiguous", "inout", "label", "param", "path", "readonly", "tensor")
 
     def __init__(self, label: str = "", param: Var | None = None, path: Path = ()) -> None:
         self.label = label
@@ -42,7 +42,7 @@ class Cell:
         self.contiguous = True
         self.choice: Any = None
         self.tensor: bool | None = False
-        self.lent = False
+        self.inout = False
 
 
 # Functions that give an array of rank 0, not a scalar, for scalars.
@@ -139,7 +139,7 @@ class DictVal(Value):
 
 @record(frozen=True)
 class InstanceVal(Value):
-    """An instance of a dataclass, or of a class that is made here, taken apart."""
+    """An instance of a dataclass, or of a class that is made here, as its attributes."""
 
     cell: Cell
     cls: Any

@@ -42,7 +42,7 @@ class Tape:
         return len(self.block) if self.end is None else self.end
 
 
-# Loops of at most so many rounds gain by their number being known.
+# Loops of at most this many iterations are faster if their number is known.
 SMALL = 32
 
 
@@ -57,7 +57,7 @@ class Variables(Part):
     variables: dict[Cell, Any] = field(default_factory=dict, init=False)
 
     def watch(self, cell: Cell, variable: PyObject) -> None:
-        """From now on the cell is the array in a Variable."""
+        """Records that the cell is the array in a Variable."""
         self.variables[cell] = variable
 
     def open(self, tape: Tape) -> None:
@@ -70,9 +70,9 @@ class Variables(Part):
         return {c: self.state.heap[c] for c in self.variables if c in self.state.heap}
 
     def know_small_sizes(self, type_: Array) -> None:
-        """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
-        do without; but a loop over the places of a window, or its channels, is quick only if
-        their number is known."""
+        """Guards the small sizes of a Variable, which never changes its shape, if it has more than
+        two axes: loops over the positions of a window, or over its channels, are fast only if their
+        number is known."""
         for dim in type_.shape if type_.ndim > 2 else ():
             size = self.b.facts.size_of(dim)
             if size is not None and size <= SMALL:
@@ -85,8 +85,8 @@ class Variables(Part):
                     tape.seen[cell] = None
 
     def note_assignment(self, cell: Cell, old: Var) -> None:
-        """What a Variable is given while a tape is open is a new version of it, which passes its
-        adjoint on to the one before."""
+        """Makes the value that is assigned to a Variable while a tape is open a new version of the
+        Variable: its adjoint is added to that of the previous version."""
         if cell not in self.variables or all(t.end is not None for t in self.tapes):
             return
         now = self.state.heap[cell]
@@ -99,8 +99,8 @@ class Variables(Part):
         self.state.heap[cell] = new
 
     def refuse_variables_inside(self, block: Block, node: core.Node) -> None:
-        """A function with a gradient of its own has none by Variables that it reads by itself,
-        although tapes watch them."""
+        """Refuses watched Variables that a function with a custom gradient reads other than as
+        arguments: its gradient has no part for them."""
         if all(t.end is not None or not t.accessed for t in self.tapes):
             return
         own = {

@@ -1,4 +1,4 @@
-"""How the parts of an evaluator get hold of each other."""
+"""The parts of an evaluator, and which of them each part is given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ P = TypeVar("P", bound=Part)
 
 
 class Wiring:
-    """The parts of one evaluator, each made when it is first asked for, after those below it."""
+    """The parts of one evaluator, each made when it is first read, after those below it."""
 
     def __init__(self, session: Session, evaluator: Evaluator) -> None:
         self.session, self.evaluator = session, evaluator

@@ -223,7 +223,7 @@ def test_against_finite_differences_and_forward_mode(
 
 
 @pytest.mark.parametrize("mode", ["keep", "keep+inline"])
-def test_complex_numbers_are_conjugated_at_calls(mode: str, monkeypatch: Any) -> None:
+def test_complex_adjoints_are_conjugated_at_calls(mode: str, monkeypatch: Any) -> None:
     def rotate(z, w):
         u = z * w
         return u * np.exp(z)

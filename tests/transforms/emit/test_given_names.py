@@ -34,7 +34,7 @@ def names_change_hands(x):
     return np.sum(pair * x)
 
 
-def test_a_name_that_meant_something_else() -> None:
+def test_a_name_that_had_another_value() -> None:
     expected = np.sum(np.tanh(X) ** 2 * 0.5)
     for backend in ("loops", "python"):
         np.testing.assert_allclose(s2s.function(names_change_hands, backend=backend)(X), expected)

@@ -37,7 +37,7 @@ def test_dims_by_position_and_back() -> None:
     assert str(in_terms(Dim.of("z.0"), terms)) == "?"
 
 
-def test_integers_keep_their_value_where_asked() -> None:
+def test_integers_keep_their_value_where_requested() -> None:
     terms = positions([INT])
     to_terms = lambda dim: in_terms(dim, terms)  # noqa: E731
     assert resized(INT.type, to_terms).value is None

@@ -18,11 +18,11 @@ WEAK_INT, WEAK_FLOAT = Scalar("int64", weak=True), Scalar("float64", weak=True)
 UNSIGNED, SIGNED = ["uint8", "uint16", "uint32", "uint64"], ["int8", "int16", "int32", "int64"]
 
 
-def outcome(type_: Any, value: Any, dtype: str, numpy_numbers: bool = False) -> str:
+def outcome(type_: Any, value: Any, dtype: str, numpy_scalars: bool = False) -> str:
     """The type of the error that the check raises for a value, or ""."""
 
     def build(p: Program, x: Any) -> Any:
-        require_in_range(p, x, dtype, numpy_numbers)
+        require_in_range(p, x, dtype, numpy_scalars)
         return x
 
     try:
@@ -74,9 +74,9 @@ def test_numpy_scalars_wrap_except_on_assignment_to_signed_elements() -> None:
     strong = Scalar("int64")
     for dtype in ("uint8", "int8"):
         assert outcome(strong, np.int64(300), dtype) == ""
-    assert outcome(strong, np.int64(300), "uint8", numpy_numbers=True) == ""
-    assert outcome(strong, np.int64(300), "int8", numpy_numbers=True) == "OverflowError"
-    assert outcome(Scalar("uint64"), np.uint64(2**63), "int64", numpy_numbers=True) == (
+    assert outcome(strong, np.int64(300), "uint8", numpy_scalars=True) == ""
+    assert outcome(strong, np.int64(300), "int8", numpy_scalars=True) == "OverflowError"
+    assert outcome(Scalar("uint64"), np.uint64(2**63), "int64", numpy_scalars=True) == (
         "OverflowError"
     )
 
@@ -106,7 +106,7 @@ def test_a_size_is_never_negative() -> None:
     """Only the upper bound is compared."""
     p = Program()
     size = p.sym(program({"v": vector("v")}, lambda p, v: v).main.params[0]).shape[0]
-    require_in_range(p, size, "uint64", numpy_numbers=True)
+    require_in_range(p, size, "uint64", numpy_scalars=True)
     before = len(p.block)
     weak = p.emit("cast", size, dtype="int64", weak=True)
     require_in_range(p, weak, "uint64")

@@ -1,4 +1,4 @@
-"""Values taken apart and put together."""
+"""Values split into patterns and leaves, and made of them again."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_reading_a_conflict_is_a_disagreement() -> None:
         Conflict("two kinds").values  # noqa: B018
 
 
-def test_a_copy_of_a_state_is_apart_but_for_cells_from_outside() -> None:
+def test_a_copy_of_a_state_shares_only_cells_from_outside() -> None:
     state, cell, outside = State([{}]), Cell(), Cell()
     state.heap[cell] = constant(1)
     copy = state.copy()

@@ -16,8 +16,9 @@ from ..loop_ir import nodes as L
 
 @record
 class BatchedProduct:
-    """A product for each of `count` matrices; `strided` tells of each operand whether it has a
-    matrix of its own for each of them, one after another in memory.
+    """A matrix product for each of `count` iterations.  `strided` has one entry per operand:
+    whether it has one matrix per iteration, consecutive in memory; otherwise all iterations read
+    the same one.
 
     The indices of the operands in `call` are those of the first matrix.
     """

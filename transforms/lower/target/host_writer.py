@@ -8,10 +8,10 @@ from ...ir.quote import python_comment
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr, index, print_typed, tuple_
 from .batches import BatchedProduct
+from .device_functions import device_function_text
 from .gemm import gemm_kernel, gemm_kernel_name
 from .kernel_writer import Failure, KernelText
 from .plan import Blocks, Fetch, HostArray, HostStmt, Launch, Plan, walk
-from .spelling import device_function_text
 
 HEADER = """import math
 

@@ -4,7 +4,7 @@
         s[used] = f(x[i])           →           s[used + i] = f(x[i])
         used = used + 1                     used = used + max(n, 0)
 
-The iterations of a loop that appends to a list are independent then, and the length of the list is
+Then the iterations of a loop that appends to a list are independent, and the length of the list is
 known on the host.
 """
 

@@ -14,9 +14,9 @@ from ..analysis.liveness import defs, upward_exposed
 from ..loop_ir import nodes as L
 from ..loop_ir.python_printer import expr as print_expr
 from ..loop_ir.python_printer import print_typed
+from .device_functions import kernel_function
 from .place import Placement
 from .program import KernelKind
-from .spelling import spelling
 from .symbols import Symbols
 
 # The dtypes that kernels compute with.
@@ -155,7 +155,7 @@ class KernelWriter:
         return L.map_expr(e, lambda part: None if part is e else self.expr(part))
 
     def _call(self, e: L.Apply) -> L.Expr:
-        function = spelling(e.function, tuple(a.dtype for a in e.args))
+        function = kernel_function(e.function, tuple(a.dtype for a in e.args))
         args = tuple(map(self.expr, e.args))
         assert function is not None, e.function
         if not function:

@@ -35,7 +35,7 @@ class Nest:
 
 
 def as_nest(loop: L.Loop, after: Callable[[L.Loop], Names], explain: Explain) -> Nest | str:
-    """A loop as a grid, or the reason why it is none.
+    """A loop as a grid, or the reason why it cannot be one.
 
     `after` gives the live-out names of a loop.
     """

@@ -5,8 +5,8 @@ else depends on them (`flush`).  A loop with independent iterations becomes a gr
 contains such loops or matrix products runs on the host.  Any other loop that computes with device
 values runs on one thread.
 
-What is planned depends on where scalars live, and vice versa: `partition` repeats the plan until
-the placement is stable.
+The plan depends on the placement of scalars, and vice versa: `partition` repeats the plan until the
+placement is stable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .program import HostResult, KernelKind, LoopKind, Verdict
 from .row_blocks import RowWriter, row_phases
 from .symbols import Symbols
 
-# A loop with so few iterations is not worth a launch.
+# A loop with fewer iterations than this is not profitable as a launch.
 MIN_GRID_TRIPS = 32
 # The maximal work of a loop on one thread, in additions: some tens of milliseconds.
 MAX_THREAD_WORK = 1 << 20
@@ -96,11 +96,11 @@ class _Planner:
         self.out: list[Any] = self.plan.body
         self.pending: list[L.Stmt] = []
         self.line = ""  # the last comment
-        self.host_line = self.pending_line = ""  # the last one written
+        self.host_line = self.pending_line = ""  # the last comment that was emitted
         self.loops = 0  # the number of host loops around
         self.error: UnsupportedError | None = None
-        # Buffers that were to have host copies but cannot; those whose copies are read; the stores
-        # to copies, with the copies that they read.
+        # Buffers that cannot have host copies after all; those whose copies are read; the stores to
+        # copies, with the copies that they read.
         self.lost: set[str] = set()
         self.read_copies: set[str] = set()
         self.copied: list[tuple[str, set[str]]] = []
@@ -225,8 +225,8 @@ class _Planner:
         return self.after.get(id(loop), frozenset())
 
     def explain(self, loop: L.Loop, after: Names) -> LoopReductions | str:
-        """The reductions of a loop.  That an error may come halfway does not matter: the contents
-        of written arguments are unspecified after one."""
+        """The reductions of a loop.  Errors are no obstacle: the contents of written arguments are
+        unspecified after one."""
         found = explain_dependence(loop, after, self.may_alias, set())
         if isinstance(found, LoopReductions):
             for buffer, (dtype, _) in found.array_reductions.items():
@@ -465,12 +465,12 @@ class _Planner:
     # ---- one-thread kernels
 
     def flush_readers(self, names: set[str]) -> None:
-        """Launch what is pending if it reads names that the host is about to change."""
+        """Launch the pending statements if they read names that the host is about to change."""
         if any(names & (uses(q) | {*defs(q)}) for q in L.walk(self.pending)):
             self.flush()
 
     def flush(self) -> None:
-        """Launch what is pending, as one kernel of one thread."""
+        """Launch the pending statements, as one kernel of one thread."""
         body, self.pending = self.pending, []
         line, self.pending_line = self.pending_line, ""
         if not body:
@@ -494,7 +494,7 @@ class _Planner:
         self.emit(Launch(kernel))
 
     def take_pending(self) -> tuple[list[L.Stmt], str]:
-        """What is pending, which is no more, and its first line."""
+        """Clear the pending statements; return them with their first line."""
         body, self.pending = self.pending, []
         self.pending_line = ""
         return body, next((s.text for s in body if isinstance(s, L.Comment)), "")
@@ -682,11 +682,11 @@ class _Planner:
         return name
 
     def prologue_for(self, nest: Nest, folds: dict[str, tuple[str, str]]) -> list[L.Stmt]:
-        """Decide on what is pending before a grid; return what each thread of the grid computes
-        first.
+        """Divide the pending statements before a grid; return those that each thread of the grid
+        executes first.
 
-        Statements that the grid does not depend on remain pending.  Scalars that are cheap to
-        compute are computed by each thread, and stored by one.  Everything else is launched.
+        Statements that the grid does not depend on remain pending.  Cheap scalars are computed by
+        each thread, and stored by one.  All other statements are launched.
         """
         mine = list(L.walk([_whole(nest)]))
         theirs = list(L.walk(self.pending))
@@ -708,7 +708,7 @@ class _Planner:
         return first
 
     def _starts_of(self, sums: set[str]) -> list[L.Stmt]:
-        """The pending assignments to sums that may as well run after the grid, which does not read
+        """The pending assignments to sums that may be moved after the grid, which does not read
         them."""
         found: list[L.Stmt] = []
         for position, s in enumerate(self.pending):
@@ -920,6 +920,6 @@ def _with_names(r: LoopReductions, parts_of: dict[str, tuple[str, str]]) -> Loop
 
 
 def _frame(loops: list[L.Loop], thread: str, parts_of: dict[str, tuple[str, str]]) -> list[L.Stmt]:
-    """Statements that define the names that the frame of a grid defines."""
+    """Statements that define the names which the code around the body of a grid defines."""
     names = [thread, *(loop.var for loop in loops), *(part for part, _ in parts_of.values())]
     return [L.Let(name, L.ZERO) for name in names]

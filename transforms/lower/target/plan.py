@@ -1,4 +1,4 @@
-"""The plan of a routine: a host function, its kernels, and what there is to say about them.
+"""The plan of a routine: a host function, its kernels, and their description.
 
     HostStmt = Let | Alloc | View | Rebind | Loop | While | If | Break | Fail | Comment | Return
              | Call("rt.gemm", …)           as in loop IR; the host runs them in order

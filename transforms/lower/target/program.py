@@ -52,7 +52,7 @@ class HostResult:
 
 @record(frozen=True)
 class Verdict:
-    """What became of a loop; `why` tells why it is not a grid."""
+    """How a loop is executed; `why` is the reason why it is not a grid."""
 
     line: str
     kind: LoopKind
@@ -61,7 +61,8 @@ class Verdict:
 
 @record
 class Statistics:
-    """Numbers of launch sites, of kernels by kind, of host loops, and of what is slow in them.
+    """Numbers of launch sites, kernels by kind, host loops, matrix products, synchronisations and
+    atomic additions.
 
     `glue_loops` are host loops that launch one-thread kernels only.  `syncs` are synchronisations
     inside the call.

@@ -26,7 +26,7 @@ from ..loops.parallelize import rename_scalar
 from .kernel_writer import KernelWriter
 from .nests import Explain, Nest, as_nest
 
-# A loop with so few iterations is left to one thread.
+# A loop with fewer iterations than this runs on one thread.
 MIN_SHARED_TRIPS = 8
 
 _PAD = "        "
@@ -125,7 +125,7 @@ class RowWriter:
         for s in body:
             writes = any(isinstance(q, L.Store) for q in L.walk([s]))
             if writes and self.has_loads:
-                self.barrier()  # a fast thread may not overwrite what a slow one has to load
+                self.barrier()  # no thread may overwrite a value that another one has yet to load
             if isinstance(s, L.Loop):
                 self._shared_loop(s, next(remaining))
             elif isinstance(s, L.Store):

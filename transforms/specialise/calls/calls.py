@@ -279,7 +279,7 @@ class Calls(Part):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self.surface_calls.no_rule(value, node)
-            owner, function = self._taken_apart(value, callee.path)
+            owner, function = self._bound_method_parts(value, callee.path)
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
             return self._call_python(callee, args, kwargs, node)
@@ -291,7 +291,7 @@ class Calls(Part):
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self.surface_calls.no_rule(value, node)
 
-    def _taken_apart(self, method: types.MethodType, path: Path) -> tuple[Value, Obj]:
+    def _bound_method_parts(self, method: types.MethodType, path: Path) -> tuple[Value, Obj]:
         """The object a bound method belongs to, which need not be the one that holds it, and the
         function behind it."""
         owner, function = method.__self__, method.__func__

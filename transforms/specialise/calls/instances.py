@@ -1,4 +1,4 @@
-"""Instances made in the program: taken apart into their attributes, put together in results."""
+"""Instances made in the program: split into their attributes, put together in results."""
 
 from __future__ import annotations
 

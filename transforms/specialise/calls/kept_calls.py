@@ -1,8 +1,8 @@
 """Which calls stay calls although nothing forces them to: helpers, methods and closures.
 
-`Shared.keep` asks for it.  A callee is specialised apart from its caller, tentatively: where that
-fails, or where its outcome is not certain to mean what the inlined function means, all parts are
-rolled back and the function is inlined.  `Shared.decisions` has the reasons.
+`Shared.keep` requests it.  A callee is specialised separately from its caller, tentatively: where
+that fails, or where its outcome may differ from that of the inlined function, all parts are rolled
+back and the function is inlined.  `Shared.decisions` has the reasons.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class KeptCalls(Part):
         return None
 
     def must_not_recur(self, identity: PyObject) -> None:
-        """Raises where a function calls itself that has been kept as a call: of a recursion only
-        what happens at run time stays calls, and that is found out by inlining."""
+        """Raises where a function that is kept as a call calls itself: only recursions that end at
+        run time stay calls, and inlining decides which do."""
         shared = self.shared
         if shared.keep and identity not in shared.recursive_inline | shared.recursive:
             if any(f.identity == identity for f in self.places.frames()):
@@ -96,7 +96,8 @@ class KeptCalls(Part):
             except _Inlined as reason:
                 why = str(reason)
             except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-                # What Python would raise; inlined, it is raised with the lines of all callers.
+                # An error that Python would raise: the inlined function raises it with the lines of
+                # all callers.
                 why = f"{type(error).__name__}: {error}"
             self.session.rollback(mark)
             if key is not None:
@@ -112,7 +113,7 @@ class KeptCalls(Part):
         return value
 
     def _check(self, outlined: Outlined) -> None:
-        """Raises unless a call of the function means what its body means in place of the call."""
+        """Raises unless a call of the function has the same effect as its inlined body."""
         function, outcome = outlined.function, outlined.outcome
         assert function is not None
         if outcome.shared:
@@ -135,7 +136,7 @@ class KeptCalls(Part):
         products = CalleeVjps(Module({**callees, function.name: function}, function.name))
         try:
             return callee_pair(products, function.name, wanted, seeded) is not None
-        except UnsupportedError:  # what has no derivative is refused where one is asked for
+        except UnsupportedError:  # what has no derivative is refused where one is required
             return True
 
 

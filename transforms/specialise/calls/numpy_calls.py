@@ -48,7 +48,7 @@ FACTS = (np.finfo, np.iinfo, np.dtype)  # made of static arguments, and static t
 
 @record(eq=False)
 class NumpyCalls(Part):
-    """Functions of NumPy that are more than one surface."""
+    """Functions of NumPy that need more than the call of one surface."""
 
     places: Places
     arrays: Arrays

@@ -1,4 +1,4 @@
-"""Python's own functions: range, len, zip, sum, print and their kind."""
+"""Builtin functions of Python: `range`, `len`, `zip`, `sum`, `print` and others."""
 
 from __future__ import annotations
 
@@ -65,27 +65,27 @@ class PythonCalls(Part):
 
     @builtin(range)
     def call_range(self, args: Args, kwargs: Kwargs, node: core.Node) -> RangeVal:
-        numbers = [self.indexing.integer(a, node) for a in args]
+        bounds = [self.indexing.integer(a, node) for a in args]
         zero, one = constant(0), constant(1)
-        if len(numbers) == 1:
-            numbers = [zero, numbers[0], one]
-        elif len(numbers) == 2:
-            numbers = [*numbers, one]
-        if len(numbers) != 3:
+        if len(bounds) == 1:
+            bounds = [zero, bounds[0], one]
+        elif len(bounds) == 2:
+            bounds = [*bounds, one]
+        if len(bounds) != 3:
             raise self.places.located(TypeError("range expected 1 to 3 arguments"), node)
-        step = numbers[2]
+        step = bounds[2]
         if step.known is not None and step.known[0] == 0:
             raise self.places.located(ValueError("range() arg 3 must not be zero"), node)
         if step.known is None:
             self.b.check(
                 Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero"
             )
-        return RangeVal(numbers[0], numbers[1], numbers[2])
+        return RangeVal(bounds[0], bounds[1], bounds[2])
 
     @builtin(super)
     def call_super(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
-        """By itself, `super()` means the class in which the function stands, and the function's
-        first argument."""
+        """Without arguments, `super()` refers to the class in which the function is defined, and to
+        the function's first argument."""
         if len(args) == 2 and isinstance(args[0], Obj):
             return Super(args[1], args[0].value)
         function, params = self.places.frame.function, self.places.frame.node.params

@@ -121,7 +121,8 @@ class SequenceCalls(Part):
 
     @builtin(sorted)
     def call_sorted(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
-        """By what is known while compiling, as names are; numbers are sorted at run time."""
+        """Sorts by keys that are known while compiling, such as names; numbers are sorted at run
+        time."""
         items = self.objects.static_items(args[0])
         if items is None:
             return NotImplemented
@@ -318,7 +319,7 @@ class SequenceCalls(Part):
 
 
 def _known_prefix(key: Value) -> tuple[tuple[Any, ...], bool]:
-    """What is known of a key to sort by, up to the first thing that is not; whether it is all."""
+    """The leading parts of a sort key that are known, and whether these are all."""
     parts = key.values if isinstance(key, TupleVal) else (key,)
     known: list[Any] = []
     for part in parts:

@@ -30,7 +30,7 @@ _LINALG = (np.linalg.LinAlgError, ValueError)
 
 _CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
 _COUNTS = (("shape", 0), ("list_len", 0))
-# What operations fail with in compiled code, by name or kind; others do not fail.
+# The errors that operations may raise in compiled code, by name or kind; others raise none.
 _FAILURES: dict[str, _Classes] = {
     "index": (IndexError,),
     "update": (IndexError, ValueError),
@@ -49,7 +49,7 @@ _FAILURES: dict[str, _Classes] = {
     "opaque": _LINALG,
 }
 _CREATE_ALIKE = ("zeros_like", "ones_like", "empty_like", "full_like", "pack", "undef")
-# Operations on Python numbers that CPython does not fail in.
+# Operations on Python numbers for which CPython raises no errors.
 _TOTAL = frozenset(
     """add subtract multiply negative positive absolute maximum minimum where literal copy cast same
     equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not
@@ -194,7 +194,7 @@ def can_fail(op: Op, loops: dict[str, For], definitions: Mapping[str, Op]) -> bo
 
 
 def compiled_errors(stmt: Any) -> _Classes:
-    """What a statement may fail with in compiled code."""
+    """The errors that a statement may raise in compiled code."""
     if isinstance(stmt, Raise):
         found = np.linalg.LinAlgError if stmt.exception == "LinAlgError" else None
         return (found or getattr(builtins, stmt.exception, Exception),)

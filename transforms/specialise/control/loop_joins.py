@@ -158,7 +158,7 @@ class LoopJoins(Part):
                 "the types of this loop's variables do not settle",
                 "give each variable one type",
             )
-        self.peel.ask_to_peel(plan.conflicts, node)
+        self.peel.request_peeling(plan.conflicts, node)
         carried: list[Carried] = []
         results: dict[Key, Var] = {}
         with self.b.into(block):

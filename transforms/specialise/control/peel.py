@@ -37,8 +37,8 @@ class Peel(Part):
     # the loops whose rest is being translated
     peeled: list[Any] = field(default_factory=list, init=False)
 
-    def ask_to_peel(self, conflicts: Mapping[Key, Conflict], node: core.Node) -> None:
-        """A loop after which a name in conflict is read is worth a first iteration."""
+    def request_peeling(self, conflicts: Mapping[Key, Conflict], node: core.Node) -> None:
+        """Has the first iteration of a loop peeled if a name in conflict is read after the loop."""
         if any(p is node for p in self.peeled):
             return
         for key, conflict in conflicts.items():

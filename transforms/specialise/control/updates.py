@@ -41,7 +41,7 @@ class Updates(Part):
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return
-        if cell.param is not None and self.session.outer is not None and not cell.lent:
+        if cell.param is not None and self.session.outer is not None and not cell.inout:
             self.places.refuse(
                 node,
                 f"{cell.label} belongs to the caller, and a function whose recursion ends "
@@ -65,7 +65,7 @@ class Updates(Part):
             )
         self._refuse_truncation(base, value, label=base.user or cell.label, node=node)
         basic = all(kind != "index" or is_basic(what) for kind, what in steps)
-        require_in_range(self.b, value, base.type.dtype, numpy_numbers=basic)
+        require_in_range(self.b, value, base.type.dtype, numpy_scalars=basic)
         value = value.astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(
@@ -111,7 +111,8 @@ class Updates(Part):
         self._refresh_choices(ref.cell, node)
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: core.Node, add: bool) -> None:
-        """A name that is one of two arrays: the write goes to the one it is."""
+        """Writes into a value that is one of two arrays: into the one that the condition
+        selects."""
         cond, x, y = ref.cell.choice
 
         def into(target: Ref) -> Any:
@@ -124,7 +125,7 @@ class Updates(Part):
         self.joins.if_(Num(cond), into(x), into(y))
 
     def _refresh_choices(self, written: Cell, node: core.Node) -> None:
-        """What may be the written array is read again from the array it is."""
+        """Reads again the values that are one of two arrays, of which one was written."""
         for cell in list(self.state.heap):
             if cell.choice is not None and written in (cell.choice[1].cell, cell.choice[2].cell):
                 cond, x, y = cell.choice

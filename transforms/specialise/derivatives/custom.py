@@ -108,7 +108,7 @@ class CustomRules(Part):
         return (seed,)
 
     def _positional(self, function: Value, args: Args, kwargs: Kwargs, node: core.Node) -> Any:
-        """Arguments in order of the parameters, so that adjoints can be told apart."""
+        """Arguments in order of the parameters, which maps adjoints to parameters."""
         names = self.tracing.parameter_names(function)
         rest = [n for n in names[len(args) :] if n in kwargs]
         if len(rest) != len(kwargs) or rest != names[len(args) : len(args) + len(rest)]:
@@ -237,7 +237,7 @@ class CustomRules(Part):
             seeds = self.tracing.matched(seed, pattern, outs, node, "the adjoint")
             floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
             again = Traced(self._quiet(block), [], [], inputs, UNDEFINED)
-            return self.derived.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
+            return self.derived.pulled_again(again, [o for o, _ in floats], [s for _, s in floats])
 
         return self.customised(traced.result, inputs, pullback, node)
 

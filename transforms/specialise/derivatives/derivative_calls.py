@@ -1,4 +1,4 @@
-"""Calls of derivatives: which derivative an object stands for, and who computes it."""
+"""Calls of derivatives: which derivative an object is, and the method that computes it."""
 
 from __future__ import annotations
 

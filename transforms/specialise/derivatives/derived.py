@@ -3,8 +3,8 @@
 A call of a derivative runs the function it is derived from into a block of its own, with new
 names for what is differentiated by; the block is a function of those names and of whatever
 else it reads.  Reverse or forward mode turns it into its product, which takes the block's
-place.  It is value form like everything around it, so that what holds it may be differentiated
-in turn: derivatives nest to any depth, and see closures, loops and effects as any call does.
+place.  It is in value form, so that the program around it can be differentiated again: derivatives
+nest to any depth, with closures, loops and effects as in any call.
 """
 
 from __future__ import annotations
@@ -184,10 +184,10 @@ class Derivatives(Part):
         made = self._product(traced, outs, seeds)
         return self.tracing.splice(traced, made, made.results)
 
-    def pulled_apart(
+    def pulled_again(
         self, traced: Traced, outs: list[Operand], seeds: list[Operand]
     ) -> list[Operand]:
-        """The same where the block is there already, and is computed again."""
+        """The same where the program contains the block already, which is computed again."""
         made = self._product(traced, outs, seeds)
         self.b.block += made.body
         return made.results
@@ -219,7 +219,7 @@ class Derivatives(Part):
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
         generate_callee_vjps(products)
         self.shared.derived.update(products.functions)
-        # A tape may be asked for derivatives by values that logarithms pass by.
+        # The derivatives of a tape may be with respect to values outside the domains of logarithms.
         return erase_log_domain_in(made) if self.variables.tapes else made
 
     # ---- forward mode

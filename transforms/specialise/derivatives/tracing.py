@@ -257,7 +257,7 @@ class Tracing(Part):
 
     def as_function(self, traced: Traced, results: list[Operand]) -> Function:
         """The traced block as a function of the new names and of whatever else it reads."""
-        # A tape may be asked for derivatives by any of the names in its block, later.
+        # Later derivatives of a tape may be with respect to any name in its block.
         block = traced.block if self.variables.tapes else cse_block(traced.block, results)
         bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
         params = {p.name: p for p in traced.params}

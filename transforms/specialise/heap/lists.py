@@ -1,4 +1,4 @@
-"""Run-time lists: what they hold, and how they grow."""
+"""Run-time lists: their elements, and appends to them."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Lists(Part):
                 f"a list of {elem.dtype} arrays cannot take one of {type_.dtype}",
                 "give all its arrays one dtype",
             )
-        numbers = self.b.emit("list_stack", content.operand).astype(dtype)
-        wide = self.b.emit("list_unstack", numbers).operand
+        stacked = self.b.emit("list_stack", content.operand).astype(dtype)
+        wide = self.b.emit("list_unstack", stacked).operand
         self.b.set_least_kind(wide, self.b.least_kind(content.operand))
         return Growing(wide)
 

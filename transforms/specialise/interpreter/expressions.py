@@ -1,4 +1,4 @@
-"""Expressions: syntax to values, emitting operations on the way."""
+"""Expressions: evaluation of syntax to values, which emits operations."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ class Loops(Part):
         return ended
 
     def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
-        """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
-        elements are known one by one."""
+        """A loop; where that fails, `otherwise`; where that fails as well, the same with run-time
+        lists in place of lists with known elements."""
         attempt = self.session.checkpoint()
         rounds = IterationLimit("specialise: form of a loop")
         while True:
@@ -214,8 +214,8 @@ class Loops(Part):
             attempt = self.session.checkpoint()
 
     def _becomes_run_time_list(self, cell: Cell | None) -> bool:
-        """Whether a list of ours that was to be indexed can be one of the run, and is now.  An
-        empty one becomes one where something is appended to it; until then, no index is right."""
+        """Converts a list with known elements that is indexed at run time to a run-time list; False
+        if that is impossible.  An empty list is converted at the first append."""
         content = self.state.heap.get(cell) if cell is not None else None
         if cell is None or cell.path or not isinstance(content, Items):
             return False
@@ -249,14 +249,14 @@ class Loops(Part):
         iterator: Cell | None = None,
         longest: int = 0,
     ) -> bool:
-        """One copy of the body per element of a static sequence, which is perhaps what an
-        iterator has left; at most `longest` elements, if that is known from before."""
+        """One copy of the body per element of a static sequence, or of the rest of an iterator; at
+        most `longest` elements, if that is known."""
         if not longest:
             items = self.objects.static_items(cursor.source)
             assert items is not None, cursor.source
             longest = cursor.at + len(items) + LONGEST
         while True:
-            if iterator is not None:  # of which the body may have taken elements, too
+            if iterator is not None:  # from which the body may have taken elements, too
                 left = self.arrays.usable(self.state.heap[iterator], node)
                 now = self.iterators.cursor(left)
                 assert now is not None, left

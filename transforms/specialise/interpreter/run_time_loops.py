@@ -87,7 +87,7 @@ class RunTimeLoops(Part):
         index = core.Name(node.at, self.places.fresh_name(f"k_L{node.line}"))
 
         def inner() -> bool:
-            # The position is not a name of the user's: it is gone before anyone sees it.
+            # The position is not a name of the user's, and is removed before the body runs.
             position = number(self.state.env.pop(index.id))
             self.evaluator.bind(target, stream.element(position), node)
             return body()

@@ -49,14 +49,14 @@ class Comprehensions(Part):
             items = None
         if items is None:
             self.places.need_unroll(node, why, "use an array")
-        # A key that comes twice stands where it came first and holds what came last.
+        # A repeated key has the position of its first occurrence and the value of its last.
         pairs = [i.values for i in items if isinstance(i, TupleVal)]
         found = {self.operators.dict_key(key, node): value for key, value in pairs}
         return self.arrays.new_dict(tuple(found), tuple(found.values()))
 
     def comprehension(self, node: core.Comp, first: Value | None = None) -> Value:
         """`[e for x in xs if c]` is a list appended to in loops.  The first iterable, which is
-        evaluated outside the comprehension, may be at hand."""
+        evaluated outside the comprehension, may be given."""
         name = self.places.fresh_name("items")
         while name in self.state.env:  # a comprehension inside this one
             name += "_"
@@ -75,14 +75,14 @@ class Comprehensions(Part):
         first: Value,
         action: Callable[[Value], None],
         until: str | None = None,
-        apart: bool = False,
+        own_scope: bool = False,
     ) -> None:
-        """Runs the loops of a comprehension, with an action on each of its elements; `apart`: the
-        action must not see the comprehension's variables."""
+        """Runs the loops of a comprehension, with an action on each of its elements; with
+        `own_scope` the action must not see the comprehension's variables."""
         read_later: list[bool] = []
         kept = makes_functions(node)
         targets = targets_of(node)
-        if kept or apart:
+        if kept or own_scope:
             scope = self.b.names.fresh("scope")
             names = {n: f"<{n} {scope}>" for n in sorted(targets)}
             node, targets = renamed(node, names), set(names.values())

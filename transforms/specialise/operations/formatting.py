@@ -26,7 +26,7 @@ class Formatting(Part):
         return "".join(p if isinstance(p, str) else self.field_text(p) for p in node.parts)
 
     def field_text(self, node: core.Field, value: Value | None = None) -> str:
-        """The text of a field of an f-string, whose `value` may be at hand."""
+        """The text of a field of an f-string, whose `value` may be given."""
         value = self.evaluator.eval(node.value) if value is None else value
         plain = self.arrays.static(value, node, "a formatted value")
         convert = {"s": str, "r": repr, "a": ascii}.get(node.conversion or "")
@@ -93,8 +93,8 @@ class Formatting(Part):
         return parts
 
     def _refuse_conversion(self, part: core.Field, value: Num | Ref, spec: str) -> None:
-        """`!s` and `!r` of a Python number are what is printed anyway; those of arrays and of
-        NumPy's numbers are not, and a format after them is that of a text."""
+        """Refuses conversions that change the text: `!s` and `!r` of a Python number do not; `!r`
+        of arrays and NumPy scalars does, and a format after a conversion is one of text."""
         plain = isinstance(value, Num) and is_weak(value.operand.type)
         if part.conversion and (spec or not (plain or part.conversion == "s")):
             sign = f"!{part.conversion}"

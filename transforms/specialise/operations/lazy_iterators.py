@@ -1,7 +1,7 @@
 """Iterators whose elements are computed one by one: between the iterations of a loop, or by `next`.
 
 `iterators.py` computes all elements of `map`, `filter` and generator expressions when a loop over
-them begins.  Where somebody could tell the difference, the loop runs again as here.
+them begins.  Where the difference is observable, the loop is specialised again as here.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class LazyIterators(Part):
                 if action(element):
                     raise Ended
 
-            self.comprehensions.generate(source.node, source.first, take, until, apart=True)
+            self.comprehensions.generate(source.node, source.first, take, until, own_scope=True)
         elif isinstance(source, GeneratorVal) and _is_simple(source):
             ended = self._each_generated(source, action, until, node)
         elif isinstance(source, MapVal):

@@ -1,7 +1,7 @@
 """Operators of the user's own classes: `a + b`, `a[i]`, `a == b`, `len(a)`, `if a`, `for v in a`.
 
-What a class defines for an operator is a method like any other: it is read and inlined, so that
-what it computes is differentiated, and is never decided by the object's state of the day.
+The method of a class for an operator is read and inlined like any other method, so that it is
+differentiated, and its result does not depend on the state of the object while compiling.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Operators(Part):
     surface_calls: SurfaceCalls
 
     def call_special(self, owner: Value, name: str, args: Args, node: core.Node) -> Value | None:
-        """What the user's method for an operator gives; None if there is none, or if it leaves
-        the matter to the other operand."""
+        """The result of the user's method for an operator; None if there is none, or if it returns
+        NotImplemented."""
         method = self.object_attributes.special(owner, name)
         if method is None:
             return None
@@ -95,14 +95,14 @@ class Operators(Part):
             if result is not None:
                 return result
         result = self.call_special(left, f"__{stem}__", (right,), node)
-        # An array takes an object for an array of objects, unless its class asks to be left alone.
+        # An array takes an object for an array of objects, unless its class declines that.
         if result is None and (not isinstance(left, Ref) or self._leaves_arrays(right)):
             result = self.call_special(right, reflected, (left,), node)
         return result
 
     def overrides(self, right: Value, left: Value, name: str) -> bool:
-        """Whether Python asks the right operand first: its class is derived from the left one's
-        and has a method of its own."""
+        """Whether Python calls the right operand's method first: its class is derived from the left
+        one's and has a method of its own."""
         classes: list[Any] = [
             type(v.value) if isinstance(v, Obj) else getattr(v, "cls", None) for v in (left, right)
         ]

@@ -60,7 +60,8 @@ class Streams(Part):
 
     @contextmanager
     def holding(self, iterable: Value, node: core.Node) -> Iterator[None]:
-        """A loop holds on to what it runs over, even if the user's name moves on."""
+        """Keeps the iterable of a loop in the environment, in case the user's name is assigned
+        again."""
         held = f"<over L{node.line}>"
         while held in self.state.env:
             held += "'"
@@ -72,7 +73,7 @@ class Streams(Part):
 
     @contextmanager
     def running_over(self, lists: list[Cell]) -> Iterator[None]:
-        """A run-time loop runs over these lists."""
+        """Registers the lists that a run-time loop runs over."""
         self.run_over += lists
         try:
             yield

@@ -52,8 +52,8 @@ class Builds(Part):
         self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node
     ) -> Value:
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
-        sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
-        only to complete what comes next, if there is much of it, and then all begins again."""
+        sizes at hand.  The statements specialised so far depend on the incomplete objects: the pass
+        continues only to complete further objects, and specialisation is then repeated."""
         self._refuse_in_callee(node, "completes objects")
         plain = [self._concrete(a, node) for a in args]
         named = {k: self._concrete(v, node) for k, v in kwargs.items()}
@@ -71,7 +71,7 @@ class Builds(Part):
         self.shared.builds.append(build)
         self.shared.built_after = len(self.shared.object_guards)
         if hasattr(plainly, "_s2s_counted"):
-            # What a program counts is else found out at its end.
+            # Otherwise counters are found only at the end of the pass.
             owner = build.args[0] if build.args else None
             if isinstance(owner, Argument):
                 raise Counts({(*owner.path, (".", name)) for name in plainly._s2s_counted})
@@ -81,12 +81,12 @@ class Builds(Part):
         return Obj(None)
 
     def _refuse_in_callee(self, node: core.Node, what: str) -> None:
-        """What Python does for the sizes at hand would be done for the first call alone."""
+        """Refuses what Python would compute for the sizes of the first call only."""
         if self.session.outer is not None and self.b.facts.sizes is not None:
             self.places.refuse(node, f"a function whose calls stay calls {what}")
 
     def _noted(self, function: Any, args: Args, kwargs: Kwargs, plain: Any) -> Build:
-        """What is to be known of building an object, for those who would do it again."""
+        """The record by which the building of an object can be repeated."""
         sizes: list[Dim] = []
         given, named = plain
         places = [self._found_again(a, p, sizes) for a, p in zip(args, given)]
@@ -145,8 +145,8 @@ class Builds(Part):
         return self.arrays.static(value, node, "what an object is built with")
 
     def look(self, function: PyObject, args: Args, kwargs: Kwargs, node: core.Node) -> Value:
-        """Runs a function that looks at structures, sizes and dtypes, to complain about them: in
-        Python, on arrays that hold no numbers.  Nothing of it is left in the program."""
+        """Runs a function that validates structures, sizes and dtypes: in Python, on arrays without
+        values.  It leaves no statements in the program."""
         self._refuse_in_callee(node, "looks at sizes")
         try:
             plain = [self._outline(a) for a in args]
@@ -162,7 +162,7 @@ class Builds(Part):
         return Obj(None)
 
     def _outline(self, value: Value) -> Any:
-        """What can be told of a value while compiling, as a value of its kind."""
+        """A value with the structure, sizes and dtypes that are known while compiling."""
         if isinstance(value, (TupleVal, ListVal)):
             content = value if isinstance(value, TupleVal) else self.state.heap[value.cell]
             if not isinstance(content, (TupleVal, Items)):
@@ -202,7 +202,7 @@ class Builds(Part):
         return known
 
     def _blamed(self, error: Exception, function: Any, node: core.Node) -> Exception:
-        """The error with the innermost line outside of the package that complains."""
+        """The error with the innermost line outside of the package that raised it."""
         package = _package(function)
         for caller, callee in reversed([*zip(self.places.stack, self.places.stack[1:])]):
             if callee.calls and _package(caller.function) != package:
@@ -211,7 +211,7 @@ class Builds(Part):
 
 
 class _SizeUnknown(Exception):
-    """There is no array at hand whose size could be looked at."""
+    """A size is unknown while compiling."""
 
 
 def _is_object(value: Value) -> bool:

@@ -109,7 +109,7 @@ class Effects(Part):
         self.state.heap[cell] = Fields(content.keys, tuple(values))
 
     def _watch(self, cell: Cell, owner: Obj, name: str, node: core.Node) -> None:
-        """From now on, and on every path, the attribute is the cell's."""
+        """Stores the attribute in the cell, in the states of all paths."""
         before: Value = UNDEFINED
         if hasattr(owner.value, name):
             before = self.object_attributes.attribute_of(owner, name, node)

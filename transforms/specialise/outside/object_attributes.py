@@ -72,7 +72,7 @@ class ObjectAttributes(Part):
             raw = inspect.getattr_static(target, name)
         except AttributeError:
             raw = None
-            # Modules and objects may make what they have when they are asked for.
+            # Modules and objects may make attributes when they are read.
             if not _makes(target, name):
                 text = f"{type(target).__name__!r} object has no attribute {name!r}"
                 raise self.places.located(AttributeError(text), node) from None

@@ -2,7 +2,7 @@
 
 Floats and arrays reached through closures, globals or objects become parameters of the
 kernel, read anew at every call.  Ints, strings and other plain values are baked in under
-a guard, containers are taken apart, and everything else is looked at as a static object.
+a guard, containers are split into their items, and everything else is a static object.
 """
 
 from __future__ import annotations
@@ -356,8 +356,8 @@ class Objects(Part):
             parts = (value.start, value.stop, value.step)
             if any(p.known is None for p in parts):
                 return None
-            numbers = list(range(*(p.known[0] for p in parts)))  # type: ignore[index]
-            return [constant(k) for k in (numbers[::-1] if value.reverse else numbers)]
+            items = list(range(*(p.known[0] for p in parts)))  # type: ignore[index]
+            return [constant(k) for k in (items[::-1] if value.reverse else items)]
         if isinstance(value, EnumerateVal):
             inner = self.static_items(value.inner)
             if inner is None or value.start.known is None:

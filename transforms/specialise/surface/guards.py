@@ -1,4 +1,4 @@
-"""What surfaces raise, where the user called them."""
+"""Locations of errors that surfaces raise: the user's calls."""
 
 from __future__ import annotations
 

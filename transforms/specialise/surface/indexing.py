@@ -190,7 +190,7 @@ class Indexing(Part):
             for item in self.objects.static_items(value) or ():
                 if isinstance(item, Num):
                     with self.guards.guarding(node):
-                        require_in_range(self.b, item.operand, dtype, numpy_numbers=True)
+                        require_in_range(self.b, item.operand, dtype, numpy_scalars=True)
             value = self.as_array(value, node)
         if not isinstance(value, (Num, Ref)):
             self.places.refuse(node, f"{kind_text(value)} cannot be stored in an array")

@@ -71,15 +71,15 @@ class LibraryCalls(Part):
             if not accepts(value, args, kwargs):
                 raise self.places.located(TypeError(f"{value.__name__}() {error}"), node) from None
             unknown = [f"{k}=" for k in kwargs if k not in known]
-            told = f"with {', '.join(unknown)}" if unknown else f"({error})"
+            detail = f"with {', '.join(unknown)}" if unknown else f"({error})"
             self.places.refuse(
-                node, f"{path_of(value)} {told} is not supported", "see docs/rules.md"
+                node, f"{path_of(value)} {detail} is not supported", "see docs/rules.md"
             )
-        numbers = [
+        operands = [
             self.arrays.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))
         ]
         with self.guards.guarding(node):
-            refuse_complex(path_of(value), *numbers)
+            refuse_complex(path_of(value), *operands)
         args, kwargs = self._with_integers(program, value, args, kwargs, node)
         try:
             result = self.evaluator.call_function(Obj(program), args, kwargs, node)

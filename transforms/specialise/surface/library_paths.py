@@ -29,8 +29,8 @@ def _modules() -> tuple[str, ...]:
 
 
 def library_function(value: Any) -> Any:
-    """The program that stands for a library's function, if there is one.  A function of a
-    module that nobody has imported cannot have been called."""
+    """The program that stands for a library's function, if there is one.  A function of a module
+    that has not been imported cannot have been called."""
     path = _path_of(value)
     if path:
         return LIBRARY.get(path)

@@ -160,7 +160,7 @@ class SurfaceCalls(Part):
 
     def _operate_mixed(self, name: str, syms: list[Any], node: core.Node) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer
-        on others: both mean the same, or what they disagree on raises at run time."""
+        on others: the results agree, or a check raises at run time."""
         strong, weak = mixed_dtypes(name, [s.type for s in syms])
         if strong == weak or not {kind_of(strong), kind_of(weak)} <= {"i", "u"}:
             return self.arrays.wrap(self.b.emit(name, *syms))

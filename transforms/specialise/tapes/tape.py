@@ -101,7 +101,8 @@ class Tapes(Part):
         before, held = set(defined(block)), self.variables.variable_contents()
         ends = self.evaluator.run(node.body)
         tape.unrecorded |= set(defined(block)) - before
-        # What was assigned meanwhile is the Variable's, whoever computed it.
+        # A value that was assigned in the block counts as the Variable's, although it is not
+        # recorded.
         for cell, now in self.variables.variable_contents().items():
             if cell in held and now != held[cell]:
                 self.variables.note_assignment(cell, held[cell])

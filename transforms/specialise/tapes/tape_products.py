@@ -1,6 +1,6 @@
-"""What a tape is asked: the product of its region, put into the program.
+"""What is requested of a tape: the product of its region, put into the program.
 
-A gradient that is asked for where the region stands replaces the region by its forward part,
+A gradient that is requested where the region stands replaces the region by its forward part,
 which saves what the sweep needs, and the sweep follows.  Anywhere else, in a branch or a loop
 further inside, and for Jacobians, the region stays as it is: its own values are in sight there,
 and only the loops and branches in it, which the sweep runs backwards, are computed again.
@@ -53,7 +53,7 @@ from .tape import Tapes, Unconnected, defined, defining
 
 @record
 class Asked:
-    """A question: `sources` are the values that count as what was asked for, in the structure
+    """A request: `sources` are the values that count as what was requested, in the structure
     `pattern` with the leaves `packed`, None where the tape knows of none; `whys` says why.
     `outs` is what is differentiated; `reach` are the values between."""
 
@@ -100,7 +100,7 @@ class TapeProducts(Part):
         if wanted and tape.block is self.b.block and not tape.copies:
             bars = self._swept_in_place(asked, wanted, seeds)
         elif wanted:
-            made = self._swept_apart(asked, wanted)
+            made = self._separate_sweep(asked, wanted)
             found = self._inlined(made, dict(zip(made.params[-len(seeds) :], seeds)))
             bars = dict(zip((v.name for v in wanted), found))
         return self._answer(asked, bars, given, ())
@@ -221,12 +221,12 @@ class TapeProducts(Part):
         return self.tape.first_name(outs[0])
 
     def _one_by_one(self, asked: Asked, wanted: list[Var], seed: Operand) -> list[Operand]:
-        made = self._swept_apart(asked, wanted)
+        made = self._separate_sweep(asked, wanted)
         return self._inlined(made, {made.params[-1]: seed})
 
     def _many(self, asked: Asked, wanted: list[Var], seeds: Operand, total: Any) -> list[Operand]:
         """The adjoints for many seeds at once; they have these along a new first axis."""
-        made = self._swept_apart(asked, wanted)
+        made = self._separate_sweep(asked, wanted)
         seed = made.params[-1]
         many = self.jacobians.over_seeds(made, [seed], total)
         given = next(p for p in many.params if p.name == seed.name)
@@ -400,9 +400,9 @@ class TapeProducts(Part):
         inside = tuple(v.name for v in wanted if v.name in bound)
         return tuple(v.name for v in wanted if v.name not in bound), inside
 
-    def _swept_apart(self, asked: Asked, wanted: list[Var]) -> Function:
-        """The sweep and what it computes again, as a function of what is in sight where it is
-        asked for, and of the seeds; its results are the adjoints of `wanted`."""
+    def _separate_sweep(self, asked: Asked, wanted: list[Var]) -> Function:
+        """The sweep and what it computes again, as a function of what is in sight at the
+        request, and of the seeds; its results are the adjoints of `wanted`."""
         wrt, inner = self._wrt(asked, wanted)
         made = self.derived.reverse_of(asked.function, wrt, inner, split=False)
         split, own = made.notes["forward"], len(asked.function.params)

@@ -324,7 +324,7 @@ def test_types_of_the_code_generator() -> None:
 # ---------------------------------------------------------------- in other processes, in Numba
 
 
-def test_functions_of_users_call_kernels_with_arrays_and_numbers() -> None:
+def test_functions_of_users_call_kernels_with_arrays_and_scalars() -> None:
     f = s2s.value_and_grad(lambda x, a, n: np.sum(x * x) * a**n, wrt=("x", "a"))
     f(np.ones(2), 2.0, 3)
     kernel = f.compiled

@@ -48,7 +48,7 @@ def test_values_of_the_device_are_refused(store):
         saved(store)
 
 
-def test_no_copy_that_nobody_reads():
+def test_dead_copies_are_left_out():
     found, _ = emitted(
         """
 def f(x, n):

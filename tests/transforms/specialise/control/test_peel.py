@@ -43,7 +43,7 @@ def test_a_name_in_conflict_that_is_read_after_the_loop() -> None:
     here = Bench(loop)
     peel = here[Peel]
     with pytest.raises(NeedUnroll) as caught:
-        peel.ask_to_peel({("env", "s"): Conflict("two things")}, here.node)
+        peel.request_peeling({("env", "s"): Conflict("two things")}, here.node)
     assert caught.value.peel
-    peel.ask_to_peel({("env", "other"): Conflict("two things")}, here.node)
+    peel.request_peeling({("env", "other"): Conflict("two things")}, here.node)
     assert peel.read_after("s", here.node) is not None and peel.read_after("n", here.node) is None

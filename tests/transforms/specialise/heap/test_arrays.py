@@ -12,7 +12,7 @@ from s2s.transforms.specialise.values import Conflict, Maybe, Num, Obj, Ref, Tup
 from tests.transforms.specialise.bench import Bench
 
 
-def test_sym_takes_numbers_and_arrays() -> None:
+def test_sym_takes_scalars_and_arrays() -> None:
     here = Bench()
     arrays, a, x = here[Arrays], here.array("a"), here.number("x")
     assert arrays.sym(a).operand == here.session.state.heap[a.cell]
@@ -62,7 +62,7 @@ def test_an_element_of_a_list_may_not_be_written_to() -> None:
     arrays.refuse_shared(a.cell, here.node)
 
 
-def test_numbers_fold_and_truth_is_a_python_bool() -> None:
+def test_scalars_fold_and_truth_is_a_python_bool() -> None:
     here = Bench()
     arrays = here[Arrays]
     assert arrays.negated(constant(True)).known == (False,)

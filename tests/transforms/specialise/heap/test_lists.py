@@ -12,7 +12,7 @@ from s2s.transforms.specialise.values import Growing, Items, Num, Obj, Ref, cons
 from tests.transforms.specialise.bench import Bench
 
 
-def test_a_list_of_numbers_grows() -> None:
+def test_a_list_of_scalars_grows() -> None:
     here = Bench()
     grown = here[Lists].grow(Items((here.number(), constant(1))), Scalar("float64"), here.node)
     assert grown.operand.type == ListOf(Scalar("float64"))

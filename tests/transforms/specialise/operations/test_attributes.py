@@ -21,7 +21,7 @@ from s2s.transforms.syntax import core
 from tests.transforms.specialise.bench import Bench
 
 
-def test_attributes_of_arrays_and_numbers() -> None:
+def test_attributes_of_arrays_and_scalars() -> None:
     here = Bench()
     attributes, a = here[Attributes], here.array("a", 2)
     assert attributes.attribute(a, "ndim", here.node).known == (2,)
@@ -50,7 +50,7 @@ def test_subscripts_of_sequences_and_dicts() -> None:
     assert here.block
 
 
-def test_a_run_time_index_makes_numbers_an_array() -> None:
+def test_a_run_time_index_makes_scalars_an_array() -> None:
     here = Bench()
     items = TupleVal((constant(1.0), constant(2.0)))
     made = here[Attributes].subscript(items, here.number("i", "int64"), here.node)

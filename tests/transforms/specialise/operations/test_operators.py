@@ -22,7 +22,7 @@ class Money:
 @pytest.mark.parametrize(
     "name, x, y, value", [("add", 2, 3, 5), ("power", 2.0, 3, 8.0), ("floor_divide", 7, 2, 3)]
 )
-def test_known_numbers_fold(name: str, x: float, y: float, value: float) -> None:
+def test_known_scalars_fold(name: str, x: float, y: float, value: float) -> None:
     here = Bench()
     made = here[Operators].binary(name, constant(x), constant(y), here.node)
     assert made.known == (value,) and type(made.known[0]) is type(value)
@@ -36,7 +36,7 @@ def test_errors_of_python_have_their_place() -> None:
     assert made.known is None and here.block  # raised if the run comes there
 
 
-def test_numbers_of_the_run_are_operations() -> None:
+def test_operations_on_run_time_scalars_are_emitted() -> None:
     here = Bench()
     made = here[Operators].binary("multiply", here.number(), constant(2.0), here.node)
     assert isinstance(made, Num) and made.known is None and here.ops == ["multiply"]

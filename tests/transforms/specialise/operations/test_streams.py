@@ -39,8 +39,8 @@ def test_elements_of_arrays_and_ranges() -> None:
     stream = here[Streams].stream(a, here.node)
     row = stream.element(k)
     assert isinstance(row, Ref) and row.cell is a.cell
-    numbers = here[Streams].stream(upto(here.number("n", "int64")), here.node)
-    assert numbers.element(k) is k
+    integers = here[Streams].stream(upto(here.number("n", "int64")), here.node)
+    assert integers.element(k) is k
 
 
 def test_sequences_of_sequences() -> None:

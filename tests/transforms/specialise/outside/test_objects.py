@@ -48,10 +48,10 @@ def test_a_list_from_outside_is_one_by_whatever_path() -> None:
 def test_static_items() -> None:
     here = Bench()
     objects = here[Objects]
-    numbers = RangeVal(constant(0), constant(3), constant(1))
-    items = objects.static_items(ZipVal((numbers, TupleVal((Obj("a"), Obj("b"))))))
+    indices = RangeVal(constant(0), constant(3), constant(1))
+    items = objects.static_items(ZipVal((indices, TupleVal((Obj("a"), Obj("b"))))))
     assert items is not None and [v.values[1].value for v in items] == ["a", "b"]
-    counted = objects.static_items(EnumerateVal(numbers, constant(5)))
+    counted = objects.static_items(EnumerateVal(indices, constant(5)))
     assert [v.values[0].known for v in counted] == [(5,), (6,), (7,)]
     unknown = RangeVal(constant(0), here.number("n", "int64"), constant(1))
     assert objects.static_items(unknown) is None and objects.static_items(here.array()) is None

@@ -26,7 +26,7 @@ def test_a_call_gives_a_value() -> None:
     assert isinstance(turned, Ref) and turned.cell is a.cell
 
 
-def test_an_operator_of_numbers() -> None:
+def test_an_operator_on_scalars() -> None:
     here = Bench()
     made = here[SurfaceCalls].operate("add", here.number("x"), constant(1.0), node=here.node)
     assert isinstance(made, Num) and here.ops == ["add"]

@@ -1,4 +1,4 @@
-"""Every operation has a spelling in kernels, or a reason why it has none."""
+"""Every operation has a function in kernels, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import pytest
 
 from s2s import kernels as rt
 from s2s.transforms.lower.loop_ir.operations import OPS
-from s2s.transforms.lower.target import spelling
-from s2s.transforms.lower.target.spelling import device_function_text, spelled_operations
+from s2s.transforms.lower.target import device_functions
+from s2s.transforms.lower.target.device_functions import (
+    available_functions,
+    device_function_text,
+)
 
 # Routines that the host calls or that are written out as loops.
 NOT_IN_KERNELS = {"rt.gemm", "rt.gemm_at", "rt.reserve", "np.imag"}
@@ -20,8 +23,8 @@ NOT_IN_KERNELS = {"rt.gemm", "rt.gemm_at", "rt.reserve", "np.imag"}
 
 def test_every_operation_is_spelled_or_unavailable():
     unavailable = {name for name, op in OPS.items() if "cuda" in op.unavailable}
-    assert spelled_operations() - NOT_IN_KERNELS == set(OPS) - unavailable - NOT_IN_KERNELS
-    assert not spelled_operations() & unavailable
+    assert available_functions() - NOT_IN_KERNELS == set(OPS) - unavailable - NOT_IN_KERNELS
+    assert not available_functions() & unavailable
 
 
 class _Cuda:
@@ -110,6 +113,6 @@ def test_device_function(name, expected, domains):
 def test_every_device_function_is_compared():
     marks = test_device_function.pytestmark[0].args[1]  # type: ignore[attr-defined]
     compared = {name for name, *_ in marks} | {"int_reciprocal"}
-    assert compared == set(spelling._TEXTS)
+    assert compared == set(device_functions._TEXTS)
     reciprocal = device_function("int_reciprocal")
     assert [reciprocal(np.int64(k)) for k in (1, 2, -1, 0)] == [1, 0, -1, 0]

@@ -1,7 +1,7 @@
-"""How kernels spell the operations of the table `OPS`: the module `math`, libdevice, or a device
-function whose text the module of kernels contains.
+"""The functions by which kernels compute the operations of the table `OPS`: those of the module
+`math`, of libdevice, or device functions, whose text the module of kernels contains.
 
-An operation that is not spelled here is unavailable on the target; its entry in `OPS` says so.
+An operation that has no function here is unavailable on the target; its entry in `OPS` says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BY_KIND = {
 }  # fmt: skip
 
 
-def spelling(function: str, dtypes: tuple[str, ...]) -> str | None:
+def kernel_function(function: str, dtypes: tuple[str, ...]) -> str | None:
     """The function that kernels call for arguments of these dtypes: "math.exp", "libdevice.ceilf",
     the name of a device function, "" for the identity; None if there is none."""
     is_float = kind(dtypes[0]) == "f"
@@ -61,7 +61,7 @@ def spelling(function: str, dtypes: tuple[str, ...]) -> str | None:
     return _DEVICE.get(function)
 
 
-def spelled_operations() -> set[str]:
+def available_functions() -> set[str]:
     """The functions of the table of operations that kernels may call."""
     return {*_MATH, *_LIBDEVICE, *_IDENTITIES, *_DEVICE, *_BY_KIND, "abs"}
 
