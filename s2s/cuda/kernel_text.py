@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ..cache import store
+from ..transforms.ir.lazy import lazy_property
 
 ENTRY = "kernel"  # the name of the function in a kernel's own text
 _BLOCK = "BLOCK = "
@@ -31,7 +31,7 @@ class KernelText:
     block: int
     line: str = ""
 
-    @cached_property
+    @lazy_property
     def digest(self) -> str:
         return store.digest(self.text, repr(self.types), str(self.block))
 

@@ -579,7 +579,8 @@ FIXED = {
           "', '.join(map(str, item.axes))", "unique(f'{upper}_AT_{identifier(slot.name)}')"},
     "python": {"name", "file", "source.node.line", "what", "', '.join(kept) or 'nothing'",
                "origin.stmt.line", "self.user.header(node)", "number", "' > '.join(origin.frame)",
-               "text", "fits"},
+               "text", "fits", "stmt.line", "site.owner", "self.place_text(site)",
+               "origin.requested.line"},
 }  # fmt: skip
 
 

@@ -1349,3 +1349,12 @@ def test_gradients_through_iterators() -> None:
         f = load(f"def f(x):\n    z = {iterator}\n    return {use.format(z='z')}\n")["f"]
         found = judge_gradient(f, (X,))
         assert found.kind == "right", (use, iterator, found.text)
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["(k for k in n)", "zip([x], n)", "enumerate(n)", "map(abs, n)", "iter(n)", "iter(x[0])"],
+)
+def test_iterators_over_numbers_raise_when_they_are_made(made: str) -> None:
+    found = judge_source(f"def f(x, n):\n    z = {made}\n    return np.sum(x)\n", (X, 3))
+    assert found.kind == "refused" and "not iterable" in found.text, found

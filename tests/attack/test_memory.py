@@ -159,6 +159,8 @@ def test_arrays_that_are_not_in_c_order_are_refused() -> None:
 # Functions that yield the address of an array's memory, and the files that may use them.
 TAKES_ADDRESSES = {
     "ctypes": {
+        "s2s/cuda/cuda_device.py",  # copies: the array is held until the driver has read or written
+        "s2s/cuda/emulated_device.py",  # the object with the address owns the array
         "s2s/aot/loader_runtime.py",  # the caller and local variables hold references to the arrays
         "s2s/runtime/object_layout.py",  # compares an address
     },

@@ -6,8 +6,8 @@ give values the user's names (`given_names.py`), simplify the formulas of sweeps
 second names (`merge_names.py`).  `temporary_names.py` names what is left, `outside_values.py` says
 how the text reads the user's objects and builds results.
 
-`numpy_writer.py` writes the statements.  A source statement whose text still has the effect of its IR is
-printed unchanged (`reprint_statements.py`, with the criteria in `user_text.py` and
+`numpy_writer.py` writes the statements.  A source statement whose text still has the effect of its
+IR is printed unchanged (`reprint_statements.py`, with the criteria in `user_text.py` and
 `definite_assignment.py`).  All other statements are printed from IR: `format_ops.py` formats
 operations, and `inline_temporaries.py` substitutes temporaries into the expressions that read them.
 

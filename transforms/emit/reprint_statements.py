@@ -15,9 +15,9 @@ from ..ir.nodes import (
     For,
     Function,
     If,
-    Origin,
     Push,
     Scalar,
+    Span,
     Stmt,
     Store,
     Var,
@@ -61,6 +61,7 @@ class AsWritten(Temporaries):
         # Statements of the user's that draw random numbers: their text draws again.
         draws = [s.origin for s in walk(function.body) if isinstance(s, Draw) and s.origin]
         self.drawing = {o.stmt for o in draws if not o.frame}
+        self.expanded_calls = _expanded_calls(function.body)
 
     def stmt(self, stmt: Stmt, block: Block) -> None:
         """Writes a statement from IR."""
@@ -99,9 +100,10 @@ class AsWritten(Temporaries):
         assert origin is not None
         if self.user is None or not origin.as_written:
             return False
-        if _goes_on(run[-1], origin, block):
-            return False
         node = self.user.node(origin.stmt)
+        compound = isinstance(node, (core.For, core.While, core.If))
+        if not compound and self.has_inlined_call(origin.stmt):
+            return False  # its text would do again what the body of the function does
         extras: list[Stmt] = []
         while run and self.is_extra(run[-1]):
             extras.insert(0, run[-1])
@@ -144,6 +146,10 @@ class AsWritten(Temporaries):
         for s in extras:
             self.stmt(s, block)
         return True
+
+    def has_inlined_call(self, span: Span) -> bool:
+        start, end = (span.line, span.col), (span.end_line, span.end_col)
+        return any(start <= place <= end for place in self.expanded_calls.get(span.file, ()))
 
     def starts(self, run: list[Stmt]) -> list[Assign]:
         """What a loop's variables are at first, which its text does not say."""
@@ -272,16 +278,14 @@ class AsWritten(Temporaries):
         return found if fits else None
 
 
-def _goes_on(last: Stmt, origin: Origin, block: Block) -> bool:
-    """Whether the statement after `last` is in the body of a function that the user's statement
-    calls: then the run is only a part of what the text does."""
-    at = next((i for i, s in enumerate(block) if s is last), len(block)) + 1
-    after = block[at].origin if at < len(block) else None
-    if after is None or not after.frame or not after.calls:
-        return False
-    call, whole = after.calls[0], origin.stmt
-    start, end = (whole.line, whole.col), (whole.end_line, whole.end_col)
-    return call.file == whole.file and start <= (call.line, call.col) <= end
+def _expanded_calls(body: Block) -> dict[str, set[tuple[int, int]]]:
+    """By file the places of calls whose bodies are in the program: no sweeps and no tangents."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for s in walk(body):
+        o = s.origin
+        if o is not None and o.frame and o.calls and not o.sweep and not o.tangent:
+            found.setdefault(o.calls[0].file, set()).add((o.calls[0].line, o.calls[0].col))
+    return found
 
 
 def _done(stmt: Stmt) -> tuple[Any, ...]:

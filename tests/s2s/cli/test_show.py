@@ -29,8 +29,8 @@ def test_code_that_another_process_compiled(run, write):
 
 def test_wrt(run, model):
     assert "wrt (x, y)" in run("show", f"{model}:loss", "--args", LOSS, "--wrt", "x,y").out
-    assert "wrt (x)" in run("show", f"{model}:plain", "--args", "float64[3]").out
-    assert "wrt (k)" in run("show", f"{model}:plain", "--args", "float64[3]", "--wrt", "1").out
+    assert ", wrt x." in run("show", f"{model}:plain", "--args", "float64[3]").out
+    assert ", wrt k." in run("show", f"{model}:plain", "--args", "float64[3]", "--wrt", "1").out
     refused = run("show", f"{model}:plain", "--args", "float64[3]", "--wrt", "z")
     assert refused.code == 4 and "no parameter of that name" in refused.err
 
@@ -39,7 +39,7 @@ def test_two_sides(run, model):
     shown = run("show", f"{model}:loss", "--args", LOSS, "--view", "sides", "--width", "150")
     lines = [line.rstrip() for line in shown.out.splitlines()]
     beside = {tuple(part.strip() for part in line.split("│")) for line in lines}
-    assert ("13     s = 0.0", "10   L13     s = 0.0") in beside
+    assert ("13     s = 0.0", "11   L13     s = 0.0") in beside
     assert any(a == "19     return s / h.shape[0]" and "# L19" in b for a, b in beside)
     assert any(a == "" and "s_bar = out_bar / h.shape[0]" in b for a, b in beside)
     assert max(map(len, lines)) <= 150
@@ -53,7 +53,7 @@ def test_two_sides(run, model):
 def test_a_narrow_terminal_has_one_column(run, model):
     shown = run("show", f"{model}:loss", "--args", LOSS, "--view", "sides", "--width", "80")
     assert "│" not in shown.out
-    assert "  20   L19     s_bar = out_bar / h.shape[0]" in shown.out.splitlines()
+    assert "  21   L19     s_bar = out_bar / h.shape[0]" in shown.out.splitlines()
 
 
 def test_colours_and_links(run, model):
@@ -115,7 +115,7 @@ def test_methods_and_factories(run, model):
 def test_json(run, model):
     data = json.loads(run("show", f"{model}:loss", "--args", LOSS, "--json").out)
     assert data["wrt"] == ["W", "b"]
-    line = next(line for line in data["lines"] if line["text"].startswith("    h_1_bar"))
+    line = next(line for line in data["lines"] if line["text"].startswith("    t_bar"))
     assert line["sweep"] == 1
     assert [o["line"] for o in line["origins"]] == [6, 12]  # in `act`, called in `loss`
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from s2s.transforms.frontend.kernel_interface import ObjectGuard, Readable, Whence
+from s2s.transforms.frontend.kernel_interface import ObjectGuard, Readable, Whence, Written
 
 
 def make(k: float, base: float = 1.0) -> Any:
@@ -57,7 +57,7 @@ def test_the_source_is_written_once_when_it_is_asked_for() -> None:
         def __init__(self) -> None:
             def write() -> Any:
                 written.append(1)
-                return "text", {1: Whence("file", 3)}
+                return Written("text", {1: Whence("file", 3)}, [])
 
             self.write = write
 

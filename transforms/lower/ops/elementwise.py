@@ -69,13 +69,14 @@ def _checked_int_operand(ctx: Context, v: Value) -> Value:
 
 
 def _learn_clipped_size(ctx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
-    """Record the value of `n = max(m, 0)`.
+    """Record the value of `n = max(m, k)`: `k + max(m - k, 0)`.
 
-    An index from range(m) into an axis of size n is then proven to be in range.
+    An index from range(k, m) is then proven to be in range of an axis of size `n - k`.
     """
-    for a, zero in (args, args[::-1]):
+    for a, b in (args, args[::-1]):
         value = ctx.symbolic_value(a)
-        if not isinstance(zero, nodes.Const) or zero.value != 0 or value is None:
+        if not isinstance(b, nodes.Const) or not isinstance(b.value, int) or value is None:
             continue
-        if ctx.ranges.exact_if_nonnegative(value):
-            ctx.ranges.define_symbol(ctx.symbolic_value(target), max0(value))
+        low = int(b.value)
+        if value.symbol is not None or low == 0 and ctx.ranges.exact_if_nonnegative(value):
+            ctx.ranges.define_symbol(ctx.symbolic_value(target), max0(value - low) + low)

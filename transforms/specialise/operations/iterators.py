@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...ir.errors import S2SError
+from ...ir.errors import S2SError, S2STypeError
 from ...ir.nodes import Assign, Block, For, If, Raise, While, walk
 from ...ir.record import record, replace
 from ...syntax import core
@@ -53,6 +53,7 @@ from ..values import (
     ViewVal,
     ZipVal,
     constant,
+    kind_text,
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
@@ -101,7 +102,11 @@ class Iterators(Part):
         return IterVal(cell, cls)
 
     def _begun(self, source: Value) -> Value:
-        """A sequence as an iterator over it begins: a dict must keep its keys from then on."""
+        """A sequence as an iterator over it begins: a dict keeps its keys from then on.  Numbers
+        are refused here, as in Python, even if nothing is consumed."""
+        if isinstance(source, Num) or self._is_rank_0(source):
+            text = f"{kind_text(source)} is not iterable"
+            raise self.places.refusal(self.places.stmt, text, "", S2STypeError)
         if isinstance(source, (DictVal, ViewVal)):
             return KeysVal(source, self.state.heap[source.cell].keys)
         if isinstance(source, (ZipVal, MapVal)):
@@ -111,6 +116,9 @@ class Iterators(Part):
         if isinstance(source, GeneratorVal):
             return replace(source, first=self._begun(source.first))
         return source
+
+    def _is_rank_0(self, source: Value) -> bool:
+        return isinstance(source, Ref) and self.arrays.ref_type(source).ndim == 0
 
     def generator(self, node: core.Comp) -> Value:
         first = self.evaluator.eval(node.clauses[0].over)

@@ -203,11 +203,10 @@ def test_a_list_that_is_emptied_and_refilled():
         equal(f, np.arange(4.0), n)
 
 
-def test_other_writes_are_refused():
+def test_slices_are_assigned():
     def f(x):
-        items = [x, x]
-        items[0:1] = [x]
-        return items[0]
+        items = [x, x * 2.0]
+        items[0:1] = [x * 3.0, x * 4.0]
+        return items[0] + items[1] * items[2], x * len(items)
 
-    with pytest.raises(s2s.UnsupportedError):
-        s2s.function(f, backend="loops")(np.ones(2))
+    equal(f, np.arange(3.0))
