@@ -73,7 +73,8 @@ def _is_difference(e: L.Expr, tainted: set[str], differences: set[str]) -> bool:
         return e.name in differences
     if isinstance(e, L.Load):
         return e.buffer in differences
-    if isinstance(e, L.Bin) and e.op == "-":
+    negative = any(isinstance(x, L.Un) and x.op == "-" for x in L.operands_of(e))
+    if isinstance(e, L.Bin) and (e.op == "-" or (e.op == "+" and negative)):
         return _depends(e, tainted)
     if isinstance(e, L.Bin) and e.op == "*" and e.left == e.right:
         return False

@@ -33,6 +33,7 @@ COMPARED = [
     "for i in range(n):\n    k = np.int64(x[i] / c)\n    t[k] = 1.0\n",
     "for i in range(n):\n    t[i] = np.sqrt(s - x[i] / c)\n",
     "for i in range(n):\n    q = x[i] / c\n    t[i] = q - s\nt[0] = np.log(t[1] * 2.0)\n",
+    "for i in range(n):\n    t[i] = np.sqrt(-(x[i] / c) + s)\n",
     "for i in range(n):\n    t[i] = np.arccos(x[i] / c)\n",
     "for i in range(n):\n    t[i] = s / (s - x[i] / c)\n",
     "while True:\n    s = s / c\n    if s < 1.0:\n        break\n",
