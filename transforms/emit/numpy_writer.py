@@ -177,6 +177,8 @@ class _Writer(AsWritten):
         if docstring is not None:
             self.items.append(docstring)
         self.name_rebound()
+        for name, text in () if self.outside is None else self.outside.before.values():
+            self.line(f"{name} = {text}")
         self.block(self.function.body)
         if not self.returned:
             self.mention(None)
@@ -384,7 +386,9 @@ class _Writer(AsWritten):
         last = self.items[-1] if self.items else None
         x = self.function.results[tree.index] if isinstance(tree, Out) else None
         own = isinstance(x, Var) and not self.is_users(x)
-        if own and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = "):
+        computed = isinstance(x, Var) and value[0] == x.name  # and not set in another place before
+        computed = computed and isinstance(last, Ours) and last.text.startswith(f"{value[0]} = ")
+        if own and computed and isinstance(last, Ours):
             self.items.pop()
             self.announce = [*last.above, *self.announce]
             value = last.text.removeprefix(f"{value[0]} = "), ADD

@@ -49,6 +49,8 @@ class Outside:
     roots: dict[Path, str] = field(default_factory=dict)
     reads: dict[str, str] = field(default_factory=dict)
     variables: frozenset[str] = frozenset()  # the kernel's parameters that are arrays of Variables
+    # What the text must read before it sets anything: by path the name, and the expression.
+    before: dict[Path, tuple[str, str]] = field(default_factory=dict)
 
     @staticmethod
     def of(interface: Interface, taken: Iterable[str]) -> Outside:
@@ -72,10 +74,19 @@ class Outside:
             used.add(made.roots[root])
         made.reads = {p.name: made.text(p.path) for p in interface.params}
         made.variables = frozenset(p.name for p in interface.params if is_variable_array(p.path))
+        found = [(path, path_name(path), made.text(path)) for path in _replaced(interface)]
+        for path, name, text in found:
+            name = _free(name, used)
+            used.add(name)
+            made.before[path] = name, text
         return made
 
     def text(self, path: Path) -> str:
-        """The expression that reads the value at a path."""
+        """The expression that reads what stood at a path when the call began."""
+        path = without_array(path)
+        for count in range(len(path), 0, -1):
+            if path[:count] in self.before:
+                return with_steps(self.before[path[:count]][0], path[count:])
         root = _root(path)
         return with_steps(self.roots[root], without_array(path)[len(root) :])
 
@@ -123,6 +134,26 @@ class Outside:
         """The kernel's parameters that are read by way of a place in an object."""
         place = (*holder, step)
         return {p.name for p in self.interface.params if p.path[: len(place)] == place}
+
+
+def _replaced(interface: Interface) -> list[Path]:
+    """The paths to objects that results and changes mention, by way of places that are set."""
+    places = [(*holder, step) for holder, step, _ in interface.changes]
+    # The others that hold arguments are set together, after all are evaluated.
+    first = [(*h, step) for h, step, tree in interface.changes if not holds_argument(tree)]
+    found: list[Path] = []
+    for holder, _, tree in interface.changes:
+        found += _under([holder], places)
+        found += _under(arguments_in(tree), first)
+    found += _under(arguments_in(interface.out), places)
+    return sorted(dict.fromkeys(found), key=len)
+
+
+def _under(paths: Iterable[Path], places: list[Path]) -> Iterator[Path]:
+    """Those of the paths that lead to one of the places, or through it."""
+    for path in map(without_array, paths):
+        if any(path[: len(place)] == place for place in places):
+            yield path
 
 
 def _root(path: Path) -> Path:

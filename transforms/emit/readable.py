@@ -27,7 +27,7 @@ def readable_source(module: Module, interface: Interface) -> Written:
     main = module.main
     names = set() if main.source is None else UserText(main.source).locals
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
-    reserved = frozenset(outside.roots.values())
+    reserved = frozenset({*outside.roots.values(), *(name for name, _ in outside.before.values())})
     module = _with_notes(module, reserved_names=reserved)
     # The names of temporaries depend on which of them are substituted into expressions, and that
     # depends on the lengths of the names.

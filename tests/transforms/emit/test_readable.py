@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import s2s
 
@@ -104,3 +105,97 @@ def test_what_the_program_sets_stands_before_the_return() -> None:
             assert f(o, d, 2.0) == 12.0
             assert o.label is None
             assert d == {"a": 1.0, "b": "s"}
+
+
+def two_places(o: Any, p: Any, x: float) -> Any:
+    o.last = o.w = o.w * x
+    p.w = o.w
+    p.a = o.a = np.exp(o.a * x)
+    return o.last * p.w
+
+
+def kept_elsewhere(o: Any, p: Any, x: float) -> Any:
+    p.w = o.a
+    o.a = x * 2.0
+    return x * 3.0
+
+
+def returned_and_replaced(o: Any, p: Any, x: float) -> Any:
+    before = o.a
+    o.a = o.a * x
+    return before, o.a
+
+
+def detached(o: Any, p: Any, x: float) -> Any:
+    part = o.part
+    o.part = None
+    part.w = part.w * x
+    return part.w
+
+
+def replaced_by_another(o: Any, p: Any, x: float) -> Any:
+    part = o.part
+    o.part = p.part
+    part.w = x * 2.0
+    o.part.w = x * 3.0
+    return part.w * o.part.w
+
+
+def exchanged(o: Any, p: Any, x: float) -> Any:
+    o.part, p.part = p.part, o.part
+    o.part.w = x
+    o.part.a, p.part.a = p.part.a, o.part.a
+    return o.part.w * p.part.w
+
+
+def of_two() -> tuple[Any, Any]:
+    o, p = (
+        SimpleNamespace(
+            a=np.array([k, 2.0]), w=k + 1.0, part=SimpleNamespace(w=k + 2.0, a=np.array([k, 7.0]))
+        )
+        for k in (1.0, 3.0)
+    )
+    return o, p
+
+
+CHANGES = (
+    two_places,
+    kept_elsewhere,
+    returned_and_replaced,
+    detached,
+    replaced_by_another,
+    exchanged,
+)
+
+
+def shown(x: Any) -> Any:
+    """What objects hold, numbers rounded."""
+    if isinstance(x, SimpleNamespace):
+        return {name: shown(v) for name, v in vars(x).items()}
+    if isinstance(x, (tuple, list)):
+        return [shown(v) for v in x]
+    return None if x is None else np.round(x, 9).tolist()
+
+
+def outcome(f: Any) -> Any:
+    """The result, and the objects afterwards: by name, and those that they had as parts."""
+    o, p = of_two()
+    parts = [o.part, p.part]
+    return shown([f(o, p, 1.5), o, p, parts])
+
+
+@pytest.mark.parametrize("f", CHANGES, ids=lambda f: f.__name__)
+def test_places_in_objects_hold_what_python_sets_there(f: Any) -> None:
+    expected = outcome(f)
+    for backend in ("loops", "python"):
+        compiled = s2s.function(f, backend=backend)
+        assert outcome(compiled) == expected
+        entry = executed(compiled.source, f.__name__)
+        names = entry.__code__.co_varnames[: entry.__code__.co_argcount]
+        if {*names} <= {"o", "p", "x"}:  # and no objects that the text has no name for
+            assert outcome(lambda *args: entry(*_named(names, args))) == expected
+
+
+def _named(names: tuple[str, ...], args: tuple[Any, ...]) -> list[Any]:
+    given = dict(zip("opx", args))
+    return [given[name] for name in names]

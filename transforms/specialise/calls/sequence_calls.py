@@ -91,7 +91,7 @@ class SequenceCalls(Part):
             kind = class_of(value).__name__
             text = f"{kind!r} object is not an iterator"
             raise self.places.located(TypeError(text), node)
-        item = self.lazy_iterators.advance(value, node)
+        item = self.lazy_iterators.advance(value, node, default=len(args) > 1)
         if item is END and len(args) > 1:
             return args[1]
         if item is END:

@@ -140,8 +140,8 @@ class LazyIterators(Part):
         over = self.iterators.iterator(ZipVal(source.inners), zip)
         return self.evaluator.for_each(core.Name(node.at, name), over, body, until, node)
 
-    def advance(self, value: IterVal, node: core.Node) -> Value:
-        """The next element, or END."""
+    def advance(self, value: IterVal, node: core.Node, default: bool = False) -> Value:
+        """The next element, or END.  With a `default`, the end is no error of the program."""
         source = self.arrays.usable(self.state.heap[value.cell], node)
         cursor = self.iterators.cursor(source)
         if cursor is not None:
@@ -151,11 +151,11 @@ class LazyIterators(Part):
         inner = source.inner if isinstance(source, RestVal) else source
         if isinstance(inner, Ref) and self.arrays.ref_type(inner).ndim:
             place = source.start if isinstance(source, RestVal) else 0
-            return self._next_row(value, inner, place, node)
+            return self._next_row(value, inner, place, node, default)
         if isinstance(source, MapVal) and not source.keeps:
             source = replace(source, inners=tuple(map(self._as_iterator, source.inners)))
             self.state.heap[value.cell] = source
-            items = [self.advance(i, node) for i in source.inners]
+            items = [self.advance(i, node, default) for i in source.inners]
             if any(item is END for item in items):
                 return END
             return self.evaluator.call(source.function, tuple(items), {}, node)
@@ -166,7 +166,7 @@ class LazyIterators(Part):
         source = replace(source, first=self._as_iterator(source.first))
         self.state.heap[value.cell] = source
         while True:
-            item = self.advance(source.first, node)
+            item = self.advance(source.first, node, default)
             if item is END:
                 return END
             kept = self._keeps(source, item, node)
@@ -180,11 +180,20 @@ class LazyIterators(Part):
             else self.iterators.iterator(source, type(iter(())))
         )
 
-    def _next_row(self, value: IterVal, array: Ref, place: int, node: core.Node) -> Value:
+    def _next_row(
+        self, value: IterVal, array: Ref, place: int, node: core.Node, default: bool
+    ) -> Value:
         size = self.arrays.size(self.arrays.sym(array), 0)
         if size.known is not None and size.known[0] <= place:
             return END
         if size.known is None:
+            if default:
+                self.places.refuse(
+                    node,
+                    "`next` with a default, of an array whose length is known only at run time, "
+                    "is not supported",
+                    "test the length with `if`",
+                )
             self.b.check(Sym(self.b, size.operand) > place, "StopIteration", "")
         self.state.heap[value.cell] = RestVal(array, place + 1)
         return self.attributes.subscript(array, constant(place), node)

@@ -1,4 +1,5 @@
-"""Divisions are exact where a comparison depends on a quotient, and only there."""
+"""Divisions are exact where a comparison, or the end of a domain, depends on a quotient, and only
+there."""
 
 from __future__ import annotations
 
@@ -30,9 +31,17 @@ COMPARED = [
     "for i in range(n):\n    q = x[i] / c\n    t[i] = q * 2.0\nif t[0] > x[0]:\n    s = 1.0\n",
     "for i in range(n):\n    t[i] = np.floor(x[i] / c)\n",
     "for i in range(n):\n    k = np.int64(x[i] / c)\n    t[k] = 1.0\n",
+    "for i in range(n):\n    t[i] = np.sqrt(s - x[i] / c)\n",
+    "for i in range(n):\n    q = x[i] / c\n    t[i] = q - s\nt[0] = np.log(t[1] * 2.0)\n",
+    "for i in range(n):\n    t[i] = np.sqrt(-(x[i] / c) + s)\n",
+    "for i in range(n):\n    t[i] = np.arccos(x[i] / c)\n",
+    "for i in range(n):\n    t[i] = s / (s - x[i] / c)\n",
     "while True:\n    s = s / c\n    if s < 1.0:\n        break\n",
 ]
 OTHERS = [
+    "for i in range(n):\n    d = x[i] - s / c\n    t[i] = np.sqrt(d * d)\n",
+    "for i in range(n):\n    t[i] = np.sqrt(np.exp(s - x[i] / c) + x[i] / c)\n",
+    "for i in range(n):\n    t[i] = s / (s + x[i] / c)\n",
     "for i in range(n):\n    t[i] = x[i] / c\n",
     "for i in range(n):\n    if x[i] < c:\n        t[i] = x[i] / c\n",
     "for i in range(n):\n    if i < n - 1:\n        t[i] = x[i] / c\n",
@@ -72,3 +81,31 @@ def test_comparisons_of_quotients_have_numpys_outcome(backend, dtype):
             np.testing.assert_array_equal(p, q)
         total = s2s.function(steps, backend=backend)(x, c, 3)
         np.testing.assert_allclose(total, steps(x, c, 3), rtol=1e-5)
+
+
+def ends(x, c):
+    q = x / c
+    return (
+        np.sqrt(3.0 - q), (3.0 - q) ** 0.5, np.log(3.0 - q), 1.0 / (3.0 - q),
+        np.arccos(q / 3.0), np.arctan2(q - 3.0, -1.0), np.log1p(2.0 - q),
+    )  # fmt: skip
+
+
+def hemisphere(x, c):
+    height = 0.0
+    for i in range(x.shape[0]):
+        height += np.sqrt(1.0 - (x[i] / c) * (x[i] / c))
+    return height
+
+
+@pytest.mark.parametrize("backend", ["numba", "native"])
+def test_the_ends_of_domains_are_where_numpy_has_them(backend):
+    made, sphere = (s2s.function(f, backend=backend) for f in (ends, hemisphere))
+    for c in np.arange(1.0, 60.0):
+        x = np.full(4, 3.0 * c)
+        with np.errstate(all="ignore"):
+            expected = ends(x, c)
+        found: Any = made(x, c)
+        for p, q in zip(found, expected, strict=True):
+            np.testing.assert_allclose(p, q, rtol=1e-9)
+        assert sphere(np.full(4, c), c) == 0.0

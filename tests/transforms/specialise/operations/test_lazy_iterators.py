@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import s2s
 from tests.attack.beside import judge, judge_gradient, load
 
 X = np.array([1.0, -2.0, 3.0])
@@ -71,3 +72,13 @@ def test_next_beyond_the_end() -> None:
             f(X[:1])
         found = judge(f, (X[:1],))
         assert found.kind == "right", (source, found.text)
+
+
+@pytest.mark.parametrize("source", ["iter(a)", "(u * x for u in a)", "map(abs, a)"])
+def test_the_default_of_next_is_not_lost(source: str) -> None:
+    f = load(f"def f(a, x):\n    return next({source}, 7.0) * x\n")["f"]
+    for backend in ("loops", "python"):
+        with pytest.raises(s2s.UnsupportedError, match="with a default") as caught:
+            s2s.value_and_grad(f, wrt="x", backend=backend)(np.zeros(0), 2.0)
+        assert caught.value.source_line
+        assert caught.value.advice
