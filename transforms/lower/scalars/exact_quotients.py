@@ -17,6 +17,7 @@ float divisions of the routine become exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ..loop_ir import nodes as L
@@ -38,7 +39,10 @@ def exact_quotients(body: list[L.Stmt]) -> None:
         return
     tainted = _reached(body, _depends)
     differences = _reached(body, lambda e, found: _is_difference(e, tainted, found))
-    if any(_compares(s, tainted) or _ends_domain(s, tainted, differences) for s in L.walk(body)):
+    if any(
+        _compares(s, tainted, differences) or _ends_domain(s, tainted, differences)
+        for s in L.walk(body)
+    ):
         L.map_stmts(body, _exact)
 
 
@@ -111,22 +115,57 @@ def _expressions(stmt: L.Stmt) -> list[L.Expr]:
     return [e for e in L.exprs_of(stmt) if not isinstance(e, L.Subview)]
 
 
-def _compares(stmt: L.Stmt, tainted: set[str]) -> bool:
+def _compares(stmt: L.Stmt, tainted: set[str], differences: set[str]) -> bool:
     """Whether the outcome of a comparison in a statement depends on a quotient."""
     if isinstance(stmt, (L.Call, L.CallBuffers)):
         if any(name in stmt.function for name in _COMPARING_CALLS):
             buffers = {a.buffer for a in stmt.args if isinstance(a, L.Subview)}
             return bool(buffers & tainted)
+    expressions = list(L.subexprs_read(stmt))
+    guards = [e.cond for e in expressions if isinstance(e, L.Select) and _is_strong_product(e)]
     return any(
-        any(_depends(x, tainted) for x in L.operands_of(e))
-        for e in L.subexprs_read(stmt)
-        if isinstance(e, L.Bin)
-        and (e.op in _COMPARISONS or e.op in ("//", "%"))
-        or isinstance(e, L.Cast)
-        and not e.dtype.startswith(("float", "complex"))
-        or isinstance(e, L.Apply)
-        and any(name in e.function for name in _JUMPS)
+        _is_decided_by(e, tainted, differences)
+        for e in expressions
+        if not any(e is guard for guard in guards)
     )
+
+
+def _is_strong_product(e: L.Select) -> bool:
+    """Whether an expression is a product that is 0 where its first factor is 0: it is nearly 0
+    where that is nearly 0."""
+    cond, product = e.cond, e.y
+    return (
+        isinstance(cond, L.Bin)
+        and cond.op == "=="
+        and all(isinstance(x, L.Lit) and x.value == 0 for x in (cond.right, e.x))
+        and isinstance(product, L.Bin)
+        and product.op == "*"
+        and cond.left in (product.left, product.right)
+    )
+
+
+def _is_decided_by(e: L.Expr, tainted: set[str], differences: set[str]) -> bool:
+    """Whether an expression is a comparison or a jump whose outcome depends on a quotient."""
+    operands = L.operands_of(e)
+    if isinstance(e, L.Bin) and e.op in _COMPARISONS:
+        if e.left == e.right:
+            return False  # a test for NaN
+        if any(map(_is_zero_or_infinity, operands)):
+            # A rounding error changes neither the sign of a quotient nor that it is finite.
+            return any(_is_difference(x, tainted, differences) for x in operands)
+    elif isinstance(e, L.Bin) and e.op not in ("//", "%"):
+        return False
+    elif isinstance(e, L.Cast) and e.dtype.startswith(("float", "complex")):
+        return False
+    elif isinstance(e, L.Apply) and not any(name in e.function for name in _JUMPS):
+        return False
+    elif not isinstance(e, (L.Bin, L.Cast, L.Apply)):
+        return False
+    return any(_depends(x, tainted) for x in operands)
+
+
+def _is_zero_or_infinity(e: L.Expr) -> bool:
+    return isinstance(e, L.Lit) and e.value in (0.0, math.inf, -math.inf)
 
 
 def _ends_domain(stmt: L.Stmt, tainted: set[str], differences: set[str]) -> bool:

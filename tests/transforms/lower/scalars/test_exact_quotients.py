@@ -27,6 +27,8 @@ def exact(source: str) -> bool:
 
 
 COMPARED = [
+    "for i in range(n):\n    q = s - x[i] / c\n    t[i] = 0.0 if q == 0.0 else s\n",
+    "for i in range(n):\n    q = x[i] / c\n    if q - s > 0.0:\n        t[i] = q\n",
     "for i in range(n):\n    if x[i] / c < x[0]:\n        s = x[i]\n",
     "for i in range(n):\n    q = x[i] / c\n    t[i] = q * 2.0\nif t[0] > x[0]:\n    s = 1.0\n",
     "for i in range(n):\n    t[i] = np.floor(x[i] / c)\n",
@@ -39,6 +41,9 @@ COMPARED = [
     "while True:\n    s = s / c\n    if s < 1.0:\n        break\n",
 ]
 OTHERS = [
+    "for i in range(n):\n    q = s - x[i] / c\n    t[i] = 0.0 if q == 0.0 else q * s\n",
+    "for i in range(n):\n    q = x[i] / c\n    if q > 0.0 and q != np.inf:\n        t[i] = q\n",
+    "for i in range(n):\n    q = x[i] / c\n    if q != q:\n        t[i] = 0.0\n",
     "for i in range(n):\n    d = x[i] - s / c\n    t[i] = np.sqrt(d * d)\n",
     "for i in range(n):\n    t[i] = np.sqrt(np.exp(s - x[i] / c) + x[i] / c)\n",
     "for i in range(n):\n    t[i] = s / (s + x[i] / c)\n",
