@@ -114,7 +114,7 @@ def two_places(o: Any, p: Any, x: float) -> Any:
     return o.last * p.w
 
 
-def kept_elsewhere(o: Any, p: Any, x: float) -> Any:
+def kept_in_another(o: Any, p: Any, x: float) -> Any:
     p.w = o.a
     o.a = x * 2.0
     return x * 3.0
@@ -160,7 +160,7 @@ def of_two() -> tuple[Any, Any]:
 
 CHANGES = (
     two_places,
-    kept_elsewhere,
+    kept_in_another,
     returned_and_replaced,
     detached,
     replaced_by_another,
