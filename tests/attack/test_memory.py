@@ -179,6 +179,7 @@ TAKES_ADDRESSES = {
     "farray": set(),
     "val_addr": set(),
     "__array_interface__": {
+        "s2s/runtime/overlap.py",  # compares addresses of arrays at hand
         "s2s/codegen/numba_bridge/array_table.py",  # the table owns references to the arrays
         "s2s/objects/variable.py",  # only for its remainder by 64
     },
