@@ -28,7 +28,7 @@ FAMILIES = {
     "tests/s2s/api/test_jacobian_vmap.py::test_jacobian": 12,
     "tests/s2s/runtime/test_parallel.py::test_corpus_backwards": 12,
     "tests/s2s/runtime/test_races.py::test_no_race": 8,
-    "tests/test_calls_modes.py::test_same_numbers": 160,
+    "tests/test_calls_modes.py::test_same_results": 160,
     "tests/test_corpus.py::test_against_jax": 25,
     "tests/test_corpus.py::test_case_is_sound": 100,
     "tests/test_corpus.py::test_njit": 8,
