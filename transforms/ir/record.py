@@ -44,13 +44,16 @@ else:
 _init_fields: dict[type, list[str]] = {}
 
 
+_NO_REPR = object.__repr__  # of a class without one of its own
+
+
 def _make_record(cls: Any, frozen: bool, eq: bool) -> Any:
     own: Mapping[str, Any] = cls.__dict__
     cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` computes one, which is slow
     dataclass(init=False, repr=False, eq=False)(cls)
     parts = fields(cls)
     cls.__init__ = _lazy_init(cls)
-    if "__repr__" not in own:
+    if "__repr__" not in own and getattr(cls.__repr__, "is_generated", cls.__repr__ is _NO_REPR):
         cls.__repr__ = _repr([f.name for f in parts if f.repr])
     if eq:
         explicit = own.get("__hash__") is not None
@@ -134,4 +137,5 @@ def _repr(names: list[str]) -> Any:
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__qualname__}({inside})"
 
+    __repr__.is_generated = True  # type: ignore[attr-defined]
     return __repr__

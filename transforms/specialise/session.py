@@ -104,6 +104,9 @@ class Part:
         if owned(type(self)):
             self.session.parts.append(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"  # the parts share those below them
+
     @property
     def b(self) -> Builder:
         return self.session.b
