@@ -454,7 +454,7 @@ def test_deep_nesting_is_refused_with_its_place(load, name: str) -> None:
     except RecursionError:  # of Python's own compiler, which accepts less in other versions
         return
     with pytest.raises(
-        UnsupportedError, match="^.*:2:1: f nests expressions or blocks too"
+        UnsupportedError, match="^.*:2:1: f nests expressions, blocks or calls too"
     ) as info:
         read(f)
     assert (info.value.line, info.value.column, info.value.source_line) == (2, 0, "def f(x):")

@@ -36,7 +36,7 @@ def test_an_assignment_under_a_tape_is_a_new_version() -> None:
     here = Bench()
     variables, cell, tape = watched(here)
     old = here.session.state.heap[cell]
-    here.session.state.heap[cell] = new = Var("w_1", old.type, "w")
+    here.session.state.heap[cell] = new = Var("w_new", old.type, "w")
     variables.note_assignment(cell, old)
     assert isinstance(here.block[-1], Custom) and here.session.state.heap[cell] != new
     tape.end = 1
