@@ -189,10 +189,15 @@ def inlinable_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> 
         tuple(_buffers(compiled)),
         tuple(compiled.written),
         relations_of(compiled),
-        overlap=f"{compiled.name} writes into an array that overlaps another: pass a copy",
+        overlap=overlap_message(compiled),
     )
     types = tuple(map(numba_type, specs, params))
     return build(compiled.lowered, compiled.entry, types, entry, argument_types(specs, types))
+
+
+def overlap_message(compiled: Compiled) -> str:
+    """The message of the error that overlapping arguments raise in users' `@njit` functions."""
+    return f"{compiled.name} writes into an array that overlaps another: pass a copy"
 
 
 def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

@@ -218,6 +218,8 @@ def test_arrays_that_are_written():
     columns = np.zeros((3, 2))
     user(columns[:, 0], columns[:, 1])
     np.testing.assert_array_equal(columns, [[1, 0]] * 3)
+    with pytest.raises(ValueError, match="overlaps another"):
+        user(columns[::2, 0], columns[:2, 0])
     (whole, strided) = user.inspect_llvm().values()
     assert "s2s.apart" in whole and "s2s.apart" not in strided
 
@@ -239,11 +241,11 @@ def test_loops_on_several_threads():
         return out
 
     x = np.linspace(0.0, 1.0, 40000)
-    np.testing.assert_allclose(user(x), waves(x), rtol=1e-12)
+    np.testing.assert_allclose(user(x), waves(x), rtol=1e-12, atol=1e-14)
     (code,) = user.inspect_llvm().values()
     assert "s2s_parallel_for" in code
     xs = np.random.default_rng(0).normal(size=(8, 5000))
-    np.testing.assert_allclose(rows(xs), np.stack([waves(row) for row in xs]), rtol=1e-12)
+    np.testing.assert_allclose(rows(xs), np.stack([waves(row) for row in xs]), atol=1e-12)
 
 
 def test_generators_and_records():
