@@ -31,17 +31,17 @@ def test_arrays_that_share_memory_are_found(shape) -> None:
     base = np.zeros(shape)
     plain, fast = compiled(base.ndim, base.ndim)
     fast(base[..., ::2], base[..., ::2])
-    apart = 0
+    disjoint = 0
     for _ in range(400):
         a, b = random_view(base, rng), random_view(base, rng)
         found = plain(a, b)
         assert found == fast(a, b)
         assert found or not np.shares_memory(a, b)
-        apart += not found and np.may_share_memory(a, b)
-    assert apart > 0  # not only by their address ranges
+        disjoint += not found and np.may_share_memory(a, b)
+    assert disjoint > 0  # not only by their address ranges
 
 
-def test_columns_interleaved_elements_and_fields_are_apart() -> None:
+def test_columns_interleaved_elements_and_fields_are_disjoint() -> None:
     call, _ = compiled(1, 1)
     m, x = np.zeros((4, 3)), np.zeros(9)
     assert not call(m[:, 0], m[:, 1]) and call(m[:, 1], m[:, 1])

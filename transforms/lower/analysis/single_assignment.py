@@ -98,16 +98,16 @@ def definitions_before_loop(
     evaluate where the loop does not run.
     """
     needed: set[str] = set()
-    waiting = list(exprs)
-    while waiting:
-        e = waiting.pop()
+    remaining = list(exprs)
+    while remaining:
+        e = remaining.pop()
         if not all(map(_is_speculatable, L.walk_expr(e))):
             return None
         for name in names_in([e]) & bound - needed:
             if name not in known:
                 return None
             needed.add(name)
-            waiting.append(known[name])
+            remaining.append(known[name])
     return needed
 
 
