@@ -305,7 +305,10 @@ def checks(entry: Entry) -> Any:
                 context.call_conv.return_user_exc(builder, error, message)
 
             def fail_overlap() -> None:
-                fail(*((ValueError, entry.overlap) if entry.overlap else (Overlap,)))
+                if entry.overlap:
+                    fail(ValueError, entry.overlap)
+                else:
+                    fail(Overlap)
 
             if entry.tabled:
                 known = _is_table(builder, unpack(own, builder, TABLE_TYPE, args[-1]), entry)
