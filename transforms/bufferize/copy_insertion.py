@@ -17,6 +17,7 @@ from ..ir.nodes import (
     Array,
     Assign,
     Block,
+    Call,
     For,
     Function,
     If,
@@ -66,8 +67,7 @@ class _Cuts:
             if self.cut.intersection(conflict.candidates):
                 continue
             stmt = conflict.edge.stmt
-            assert isinstance(stmt, Assign)
-            if stmt.op.attrs.get("optional"):
+            if isinstance(stmt, Assign) and stmt.op.attrs.get("optional"):
                 stmt.op = Op("add", stmt.op.args)
                 self.cut.add(conflict.edge)
                 continue
@@ -86,8 +86,11 @@ class _Cuts:
         seen: set[str] = set()
         if function.notes.get("callee") or "title" in function.notes:
             changed = self.separate_repeated_results()
-        for result in list(function.results):
+        inout = {i: function.params[j].name for i, j in function.notes.get("inout", ())}
+        for i, result in enumerate([*function.results]):
             if not isinstance(result, Var) or not is_reference(result.type) or result.name in seen:
+                continue
+            if i in inout and self.facts.root.get(result.name) == inout[i]:
                 continue
             others = {result.name, *walk.partners(result.name)}
             if others & (walk.params | seen) or result.name in self.facts.frozen:
@@ -154,10 +157,13 @@ class _Cuts:
         copy = self.fresh(parent, _stem(edge.child), edge.child.user)
         assign = Assign(copy, Op("copy", (parent,)), None)
         if edge.kind in ("update", "element"):
-            assert isinstance(stmt, Assign)
-            args = list(stmt.op.args)
+            assert isinstance(stmt, (Assign, Call))
+            args = list(stmt.op.args if isinstance(stmt, Assign) else stmt.args)
             args[edge.position] = copy
-            stmt.op = replace(stmt.op, args=tuple(args))
+            if isinstance(stmt, Assign):
+                stmt.op = replace(stmt.op, args=tuple(args))
+            else:
+                stmt.args = tuple(args)
             block.insert(_at(block, stmt), assign)
         elif edge.kind == "init":
             assert isinstance(stmt, (For, While))

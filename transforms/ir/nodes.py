@@ -274,8 +274,9 @@ class Assign:
 
 @record
 class Call:
-    """Binds `targets` to the results of another function of the module, which writes to none
-    of its parameters.  `keep` marks a call with side effects (an error or a print): dead code
+    """Binds `targets` to the results of another function of the module.  In memory form a target
+    is the same list as an argument where `inout` has the pair of their positions; the function
+    writes to none of its other parameters.  `keep` marks a call with side effects (an error or a print): dead code
     elimination keeps it even if no target is read.  `depends` has, by result, the positions of
     the arguments on which its derivatives may depend; None if any may on all."""
 
@@ -285,6 +286,7 @@ class Call:
     keep: bool = False
     origin: Origin | None = None
     depends: tuple[frozenset[int], ...] | None = None
+    inout: tuple[tuple[int, int], ...] = ()
 
 
 @record
