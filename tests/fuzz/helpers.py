@@ -3,8 +3,8 @@
 The helpers return one or two arrays or a number and a size, return early, write into their first
 argument, loop for a count, until a condition holds or over slices, branch inside loops, take flags
 and defaults, define functions, call each other and themselves.  `f(a, b, n)` calls them with two
-arrays, in loops, too; `n` is the depth of recursions.  Each mode must give the value of plain Python and the
-gradients of the program that is inlined at once.
+arrays, in loops, too; `n` is the depth of recursions.  Each mode must give the value of plain
+Python and the gradients of the program that is inlined at once.
 """
 
 from __future__ import annotations

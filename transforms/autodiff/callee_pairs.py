@@ -175,7 +175,9 @@ def _live_calls(
 
     def restored(stmt: Stmt) -> Stmt:
         original = dropped.get(id(stmt))
-        return map_blocks(stmt, lambda b: [restored(s) for s in b]) if original is None else original
+        return (
+            map_blocks(stmt, lambda b: [restored(s) for s in b]) if original is None else original
+        )
 
     return kept, [restored(s) for s in forward] if dropped else forward
 

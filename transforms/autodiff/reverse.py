@@ -10,8 +10,8 @@ differentiated like any other function:
 - the mirror of a mirrored loop runs forward again.
 
 The adjoint of a call is a pair of functions (`callee_pairs.py`).  Where there is none, it is a call
-of the callee's own vector-Jacobian product (`callee_vjps.py`), which recomputes the callee's forward
-values.
+of the callee's own vector-Jacobian product (`callee_vjps.py`), which recomputes the callee's
+forward values.
 
 A slot has one `Save` and one `restore`, in loop nests of the same trip counts that run in
 opposite directions.
@@ -485,9 +485,7 @@ class _Reverser:
             if x in self.active:
                 assert isinstance(x, Var)
                 parts.append((x, targets[-1]))
-        rev = Call(
-            targets, pair.rev, tuple(args), origin=self.b.origin, depends=pair.rev_depends
-        )
+        rev = Call(targets, pair.rev, tuple(args), origin=self.b.origin, depends=pair.rev_depends)
         self.b.block.append(rev)
         self.pair_calls.append(PairCall(stmt, fwd, rev, pair))
         for x, part in parts:

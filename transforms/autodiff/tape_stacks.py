@@ -1,10 +1,10 @@
 """Tape slots that cross the cut of a pair of functions: stacks, as lists that are passed along.
 
-A value that `f_fwd` saves inside a loop or branch, and any value that a recursive function saves, is
-appended to a list.  `f_fwd` takes the list and returns it longer, `f_rev` takes it and returns it
-shorter (`callee_pairs.py`).  Lists are ordinary values, so that both functions can be
-differentiated and batched again.  A caller creates the lists, and passes them through its own loops
-and branches.
+A value that `f_fwd` saves inside a loop or branch, and any value that a recursive function saves,
+is appended to a list.  `f_fwd` takes the list and returns it longer, `f_rev` takes it and returns
+it shorter (`callee_pairs.py`).  Lists are ordinary values, so that both functions can be
+differentiated and batched again.  A caller creates the lists, and passes them through its own
+loops and branches.
 
 The statements that access a stack are its `Save`, its `restore`, and calls of functions that take
 it.  All of them run in the sweep in the opposite order.
@@ -169,6 +169,7 @@ def saves_last(block: Block, slots: set[str]) -> Block:
     """The block with the `Save`s of some slots at the end of their blocks: after all calls there,
     as the `restore`s are before all calls."""
     inner = [map_blocks(s, lambda b: saves_last(b, slots)) for s in block]
+
     def is_moved(stmt: Stmt) -> bool:
         return isinstance(stmt, Save) and stmt.slot.name in slots
 

@@ -170,6 +170,25 @@ def test_functions_that_call_each_other_share_their_stacks() -> None:
     assert len(counts) == 1 and counts.pop() > 1
 
 
+def noisy(x, n):
+    if n <= 0:
+        return x
+    z = np.random.normal()
+    return noisy(np.sin(x * z), n - 1) * z
+
+
+@pytest.mark.parametrize("backend", ["python", "loops"])
+def test_a_recursion_draws_once(backend: str) -> None:
+    def value(x: float) -> float:
+        np.random.seed(3)
+        return noisy(x, 4)
+
+    np.random.seed(3)
+    gradient = s2s.grad(noisy, backend=backend)(0.7, 4)
+    want = (value(0.7 + 1e-6) - value(0.7 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(gradient, want, rtol=1e-7)
+
+
 def test_a_gradient_in_a_loop_of_a_tape(monkeypatch: pytest.MonkeyPatch) -> None:
     def step(x, n):
         for _ in range(2):

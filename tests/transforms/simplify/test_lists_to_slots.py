@@ -6,8 +6,17 @@ import numpy as np
 
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.frontend.pytree import describe
-from s2s.transforms.ir.nodes import Assign, Function, ListOf, Save, Scalar, Var, targets_of, walk
-from s2s.transforms.ir.nodes import Op
+from s2s.transforms.ir.nodes import (
+    Assign,
+    Function,
+    ListOf,
+    Op,
+    Save,
+    Scalar,
+    Var,
+    targets_of,
+    walk,
+)
 from s2s.transforms.ir.symbolic_dims import Facts
 from s2s.transforms.simplify.inline_calls import inline_calls
 from s2s.transforms.simplify.lists_to_slots import lists_to_slots

@@ -260,8 +260,8 @@ def _operation(
 
 OPS: dict[str, Operation] = {op.name: op for op in _table()}
 
-# A call of another routine of the program: buffers are lent to it but for those that it owns, and it
-# may raise.
+# A call of another routine of the program: buffers that it does not own are lent to it, and it may
+# raise.
 CALLEE = Operation("", ("read",), "buffer", is_variadic=True, may_raise=True)
 
 

@@ -123,8 +123,8 @@ class KeptCalls(Part):
         assert function is not None
         if outcome.shared:
             raise _Inlined("it returns an array that may share memory with another")
-        if any(isinstance(s, Draw) for s in walk(function.body)):
-            raise _Inlined("it draws random numbers")
+        if any(isinstance(s, Draw) and s.rng is not None for s in walk(function.body)):
+            raise _Inlined("it draws from a random generator")
         if any(getattr(x.type, "mixed", False) for x in function.results):
             raise _Inlined("it returns a number that is Python's on some paths only")
         if _has_lists_inside(function):
