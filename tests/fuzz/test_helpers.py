@@ -16,9 +16,9 @@ def test_modes_agree(seed: int) -> None:
 
 
 def test_programs_are_varied_and_reproducible() -> None:
-    texts = [helpers.made(seed)[0] for seed in range(40)]
-    assert texts == [helpers.made(seed)[0] for seed in range(40)]
-    assert len({*texts}) == 40
+    texts = [helpers.made(seed)[0] for seed in range(80)]
+    assert texts == [helpers.made(seed)[0] for seed in range(80)]
+    assert len({*texts}) == 80
     together = "\n".join(texts)
     for part in ("return a * 1.0, b", "if np.sum(x)", "x[1:] +=", "def inner", "deep", "for i in",
                  "while ", "x[i:]", "n - 1"):  # fmt: skip

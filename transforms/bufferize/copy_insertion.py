@@ -21,6 +21,7 @@ from ..ir.nodes import (
     For,
     Function,
     If,
+    ListOf,
     Op,
     Operand,
     Origin,
@@ -130,7 +131,7 @@ class _Cuts:
                 continue
             several = not self.facts.root.get(edge.child.name)
             if several and not self.facts.fresh.get(edge.parent.name, True):
-                if isinstance(edge.parent.type, Array):
+                if isinstance(edge.parent.type, (Array, ListOf)):
                     self.copy(edge)
                     self.cut.add(edge)
         return bool(self.cut)

@@ -36,6 +36,7 @@ from ..ir.quote import file_name
 from ..ir.record import replace
 from ..ir.scopes import names_of
 from ..ir.symbolic_dims import Dim, Facts
+from .accumulate_in_place import accumulate_in_place
 
 
 def inline_calls(module: Module, facts: Facts) -> Module:
@@ -79,7 +80,8 @@ class _Inliner:
         body = substitute(caller.block(f.body), caller.read)
         results = [caller.read(x) for x in f.results]
         effects = [(p, caller.read(v)) for p, v in f.effects]
-        return replace(f, body=body, results=results, effects=effects)
+        made = replace(f, body=body, results=results, effects=effects)
+        return accumulate_in_place(made, caller.returned)
 
 
 class _Caller:
@@ -88,6 +90,7 @@ class _Caller:
     def __init__(self, inliner: _Inliner, names: NameSupply, facts: Facts) -> None:
         self.inliner, self.names, self.facts = inliner, names, facts
         self.renamed: dict[str, Operand] = {}
+        self.returned: set[str] = set()  # the arrays that inlined calls return
 
     def read(self, x: Operand) -> Operand:
         while isinstance(x, Var) and x.name in self.renamed:
@@ -119,6 +122,8 @@ class _Caller:
         for target, result in zip(stmt.targets, f.results, strict=True):
             value = inside[result.name] if isinstance(result, Var) else result
             self.renamed[target.name] = value
+            if isinstance(value, Var) and isinstance(value.type, Array):
+                self.returned.add(value.name)
             for symbol, dim in _own_symbols(target, value):
                 self.facts.define(symbol, dim)
         return body
