@@ -267,11 +267,7 @@ def _specialise(request: Request) -> Specialised:
 def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
     """The passes in value form: the name of each and its output."""
     facts = spec.facts
-    module = spec.module
-    if request.calls == "keep+inline" and request.mode == "vjp" and _has_derivatives(module):
-        # What a derivative inside the program computes again is shared before differentiation.
-        module = inline_calls(module, facts).map(_with_slots, facts)
-    module = eliminate_common_subexpressions(module)
+    module = eliminate_common_subexpressions(spec.module)
     yield "specialise", module
     if request.mode == "vjp":
         wrt = _wrt_leaves(spec, request)
@@ -297,12 +293,6 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
     module = plan_tape(reuse_powers(module), facts)
     module = sink(simplify(module, facts))
     yield "save", module
-
-
-def _has_derivatives(module: Module) -> bool:
-    """Whether a program takes derivatives itself."""
-    notes = [f.notes for f in module.functions.values()]
-    return any(n.get("sweeps") or n.get("inner_sweeps") for n in notes)
 
 
 def _with_slots(function: Function, facts: Facts | None) -> Function:
