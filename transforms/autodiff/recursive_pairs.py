@@ -66,9 +66,9 @@ class RecursivePairs:
         """The functions, which all take the stacks of all."""
         own: dict[PairKey, list[Stacks]] = {}
         for key, cut in cuts.items():
-            calls = [c for c in cut.calls if c.original.function not in self.members]
-            at_calls = [c.pair.stacks_at(c.original.args, cut.names) for c in calls]
-            own[key] = [cut.slots, *at_calls]
+            others = [c for c in cut.calls if c.original.function not in self.members]
+            at_others = [c.pair.stacks_at(c.original.args, cut.names) for c in others]
+            own[key] = [cut.slots, *at_others]
         every = [(key, name) for key, found in own.items() for s in found for name in s]
         types = tuple(
             (name, _open(next(s[name] for s in own[key] if name in s))) for key, name in every

@@ -226,7 +226,7 @@ class AliasAnalysis:
                 inout = dict(stmt.inout) if isinstance(stmt, Call) else {}
                 for i, v in enumerate(stmt.targets):
                     self.bind(v, stmt)
-                    if i in inout:
+                    if isinstance(stmt, Call) and i in inout:
                         point = 2 * self.live.points(stmt).begin + 1
                         self.new_version(v, inout[i], stmt, block, point)
                     elif is_reference(v.type):

@@ -119,8 +119,9 @@ class _Accumulator:
             )
         if isinstance(made, Carried):
             return self._adds_to(made.init, phi) and self._adds_to(made.next, made.phi)
-        adds = isinstance(made, Assign) and made.op.name == "update_add"
-        return adds and self._adds_to(made.op.args[0], phi)
+        if not isinstance(made, Assign) or made.op.name != "update_add":
+            return False
+        return self._adds_to(made.op.args[0], phi)
 
     def _onto(self, x: Operand, base: Operand) -> Operand:
         """The sum that starts at `base` in place of zero."""

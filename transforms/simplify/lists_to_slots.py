@@ -158,7 +158,9 @@ def _as_slot(stack: _Stack, facts: Facts) -> dict[int, Stmt | None]:
 
 def _sizes(restored: Type, saved: Type) -> Iterator[tuple[str, Dim]]:
     """The symbols for the sizes of a restored value, or for its value, and what they are."""
-    pairs = list(zip(restored.shape, saved.shape)) if not isinstance(saved, ListOf) else []
+    if isinstance(restored, ListOf) or isinstance(saved, ListOf):
+        return
+    pairs = list(zip(restored.shape, saved.shape))
     if isinstance(restored, Scalar) and isinstance(saved, Scalar):
         if restored.value is not None and saved.value is not None:
             pairs.append((restored.value, saved.value))
