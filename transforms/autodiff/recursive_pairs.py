@@ -43,9 +43,9 @@ class RecursivePairs:
     ) -> dict[PairKey, tuple[Function, Function, CalleePair]] | None:
         """The functions of all pairs that are requested; None if one of their products cannot be
         cut.  `cut` gives the product of a function, whose calls request pairs in turn."""
-        rounds = IterationLimit("reverse: values that recursive calls read")
+        iterations = IterationLimit("reverse: values that recursive calls read")
         while True:
-            rounds.count()
+            iterations.count()
             before = dict(self.pairs)
             cuts: dict[PairKey, CutVjp] = {}
             for key in before:

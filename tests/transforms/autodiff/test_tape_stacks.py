@@ -91,7 +91,7 @@ def in_a_test(x):
 
 
 def two_types(x):
-    """Booleans, integers and numbers are saved."""
+    """Booleans, integers and floats are saved."""
 
     def pick(x, k):
         t = 0.0
@@ -115,9 +115,9 @@ def test_orders(f: Callable[..., Any], mode: str, monkeypatch: pytest.MonkeyPatc
     tangent = s2s.jvp(f, backend="python")(X, V)[1]
     second = s2s.hvp(f, backend="python")(X, V)
     monkeypatch.setenv("S2S_CALLS", mode)
-    (numbers,) = oracle.finite_differences(f, (X,), {}, ("x",))
+    (differences,) = oracle.finite_differences(f, (X,), {}, ("x",))
     made = s2s.grad(f, backend="python")(X)
-    np.testing.assert_allclose(made, numbers, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(made, differences, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(made, want, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(s2s.jvp(f, backend="python")(X, V)[1], tangent, rtol=1e-12)
     np.testing.assert_allclose(s2s.hvp(f, backend="python")(X, V), second, rtol=1e-11, atol=1e-14)
@@ -133,8 +133,8 @@ def test_orders(f: Callable[..., Any], mode: str, monkeypatch: pytest.MonkeyPatc
 def test_compiled(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S2S_CALLS", "keep")
     made = s2s.grad(f, backend="loops")(X)
-    (numbers,) = oracle.finite_differences(f, (X,), {}, ("x",))
-    np.testing.assert_allclose(made, numbers, rtol=1e-6, atol=1e-8)
+    (differences,) = oracle.finite_differences(f, (X,), {}, ("x",))
+    np.testing.assert_allclose(made, differences, rtol=1e-6, atol=1e-8)
 
 
 def test_no_iterations(monkeypatch: pytest.MonkeyPatch) -> None:

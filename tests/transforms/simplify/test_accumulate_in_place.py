@@ -97,6 +97,6 @@ def test_a_sum_from_zero_starts_at_what_it_is_added_to() -> None:
     assert made.results == [one.target] and zero is not one
 
 
-def test_a_sum_that_is_read_elsewhere_stays() -> None:
+def test_a_sum_with_other_reads_stays() -> None:
     made = accumulate_in_place(sums(True), {"one"})
     assert len(made.body) == 3 and made.body[2].op.args[0] == made.params[0]  # type: ignore[union-attr]
