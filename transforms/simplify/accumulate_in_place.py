@@ -21,6 +21,7 @@ from ..ir.nodes import (
     Var,
     While,
     blocks_of,
+    inner_targets_of,
     operands_of,
     substitute,
     targets_of,
@@ -42,9 +43,12 @@ class _Accumulator:
         self.function = function
         self.binder: dict[str, Stmt | Phi | Carried] = {}
         self.uses: dict[str, int] = {}
-        self.phis: dict[str, Carried] = {}  # by name of the phi
-        self.after: dict[int, list[Assign]] = {}  # statements to insert after one
         self.renamed: dict[str, Operand] = {}
+        # By id of a statement, its position; by name of a value, the position from which on it is
+        # available.  Parameters have none.
+        self.position: dict[int, int] = {}
+        self.available: dict[str, int] = {}
+        self._number(function.body)
         for x in (*function.results, *(v for _, v in function.effects)):
             self._use(x)
         for stmt in walk(function.body):
@@ -55,7 +59,14 @@ class _Accumulator:
                 self.binder.update((p.target.name, p) for p in stmt.phis)
             elif isinstance(stmt, (For, While)):
                 self.binder.update((c.result.name, c) for c in stmt.carried)
-                self.phis.update((c.phi.name, c) for c in stmt.carried)
+
+    def _number(self, block: Block) -> None:
+        for stmt in block:
+            here = self.position[id(stmt)] = len(self.position)
+            self.available.update((v.name, here) for v in inner_targets_of(stmt))
+            for inner in blocks_of(stmt):
+                self._number(inner)
+            self.available.update((v.name, len(self.position) - 1) for v in targets_of(stmt))
 
     def _use(self, x: Operand) -> None:
         if isinstance(x, Var):
@@ -65,20 +76,21 @@ class _Accumulator:
         for stmt in [*walk(self.function.body)]:
             if not (isinstance(stmt, Assign) and stmt.op.name == "update_add"):
                 continue
-            base, value, *_ = stmt.op.args
+            base, value = (self._read(x) for x in stmt.op.args[:2])
             if stmt.op.attrs["path"] == () and isinstance(value, Var) and value.name in adjoints:
-                if self._starts_at_zero(value):
+                since = self.available.get(base.name, -1) if isinstance(base, Var) else -1
+                if self._starts_at_zero(value, since):
                     self.renamed[stmt.target.name] = self._onto(value, base)
-
-        def read(x: Operand) -> Operand:
-            while isinstance(x, Var) and x.name in self.renamed:
-                x = self.renamed[x.name]
-            return x
-
         f = self.function
-        body = substitute(self._rebuilt(f.body), read)
-        effects = [(p, read(v)) for p, v in f.effects]
-        return replace(f, body=body, results=[read(r) for r in f.results], effects=effects)
+        body = substitute(self._rebuilt(f.body), self._read)
+        effects = [(p, self._read(v)) for p, v in f.effects]
+        results = [self._read(r) for r in f.results]
+        return replace(f, body=body, results=results, effects=effects)
+
+    def _read(self, x: Operand) -> Operand:
+        while isinstance(x, Var) and x.name in self.renamed:
+            x = self.renamed[x.name]
+        return x
 
     def _rebuilt(self, block: Block) -> Block:
         out: Block = []
@@ -89,25 +101,26 @@ class _Accumulator:
                 out.append(stmt)
         return out
 
-    def _starts_at_zero(self, x: Operand) -> bool:
-        """Whether a value is zero, or a sum of contributions that starts at zero, and is read only
-        where the next one is added."""
-        if not isinstance(x, Var) or self.uses.get(x.name) != 1:
+    def _starts_at_zero(self, x: Operand, since: int) -> bool:
+        """Whether a value is zero, or a sum of contributions that starts at zero after the position
+        `since`, and is read only where the next one is added."""
+        if not isinstance(x, Var) or self.uses.get(x.name) != 1 or x.name in self.renamed:
             return False
         made = self.binder.get(x.name)
         if isinstance(made, Phi):
-            return self._starts_at_zero(made.then_value) and self._starts_at_zero(made.else_value)
+            sides = (made.then_value, made.else_value)
+            return all(self._starts_at_zero(side, since) for side in sides)
         if isinstance(made, Carried):
-            return self._starts_at_zero(made.init) and self._adds_to(made.next, made.phi)
+            return self._starts_at_zero(made.init, since) and self._adds_to(made.next, made.phi)
         if not isinstance(made, Assign):
             return False
         if made.op.name == "update_add":
-            return self._starts_at_zero(made.op.args[0])
-        return made.op.name == "zeros_like"
+            return self._starts_at_zero(made.op.args[0], since)
+        return made.op.name == "zeros_like" and self.position[id(made)] > since
 
     def _adds_to(self, x: Operand, phi: Var) -> bool:
         """Whether a value is `phi` and contributions added to it."""
-        if not isinstance(x, Var) or self.uses.get(x.name) != 1:
+        if not isinstance(x, Var) or self.uses.get(x.name) != 1 or x.name in self.renamed:
             return False
         if x == phi:
             return True

@@ -61,7 +61,23 @@ def with_branches(x):
     return pick(x, x[2]) + pick(x, x[3]) * np.sum(x)
 
 
-@pytest.mark.parametrize("f", [of_two_parts, in_a_loop, with_loops, with_branches])
+def twice(x, y):
+    s = x * 1.0
+    for _ in range(2):
+        s = y * np.cos(s) + np.tanh(s)
+    return s
+
+
+def the_same_argument_twice(x):
+    """Two adjoints of one call are added to the same one."""
+    u = np.sin(x)
+    q = twice(u, u)
+    return np.sum((0.5 * u + 0.3 * q) * x)
+
+
+@pytest.mark.parametrize(
+    "f", [of_two_parts, in_a_loop, with_loops, with_branches, the_same_argument_twice]
+)
 def test_gradients(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     (want,) = oracle.finite_differences(f, (X,), {}, ("x",))
     monkeypatch.setenv("S2S_CALLS", "keep+inline")
