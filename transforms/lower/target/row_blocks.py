@@ -8,8 +8,9 @@
             y[i, j] = x[i, j] / s                   each thread writes some of the elements
 
 The statements of an iteration are phases: a loop with independent iterations, which the threads
-share; an assignment of a scalar, which all threads execute; a store, which one thread executes.
-There is a barrier after each phase that writes memory.
+share; an assignment of a scalar or a check, which all threads execute; a store, which one thread
+executes.  There is a barrier after each phase that writes memory.  All threads find the same value
+of a condition, so if a check fails all of them leave the kernel before the next barrier.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from collections.abc import Callable
 
 from ..analysis.alias import MayAlias
 from ..analysis.cost_model import trip_count
-from ..analysis.dependence import LoopReductions, explain_dependence
+from ..analysis.dependence import LoopReductions
 from ..analysis.liveness import Names
 from ..loop_ir import nodes as L
 from ..loops.parallelize import rename_scalar
 from .kernel_writer import KernelWriter
-from .nests import Explain, Nest, as_nest
+from .nests import Explain, Nest, as_nest, explain_in_any_order
 
 # A loop with fewer iterations than this runs on one thread.
 MIN_SHARED_TRIPS = 8
@@ -52,10 +53,9 @@ def row_phases(
         elif isinstance(s, L.Alloc):
             if s.name not in nest.reductions.private_buffers:
                 return None
-        elif not isinstance(s, (L.Let, L.Store, L.Comment)):
+        elif not isinstance(s, (L.Let, L.Store, L.Comment)) and not L.is_check(s):
             return None
-    stmts = list(L.walk(nest.body))
-    if any(isinstance(s, L.Fail) for s in stmts):
+    if any(isinstance(q, L.Fail) for s in nest.body if not L.is_check(s) for q in L.walk([s])):
         return None
     return phases if any(_is_long(s) for s in nest.body) else None
 
@@ -68,8 +68,7 @@ def keeps_parallelism(may_alias: MayAlias) -> Callable[[L.Loop, L.Loop, L.Loop],
     A nest over the elements of a matrix would become a loop over its rows otherwise.
     """
 
-    def explain(loop: L.Loop, after: Names) -> LoopReductions | str:
-        return explain_dependence(loop, after, may_alias, set())
+    explain = explain_in_any_order(may_alias)
 
     def after(loop: L.Loop) -> Names:
         return frozenset()
