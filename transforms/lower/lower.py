@@ -90,7 +90,7 @@ from .sparsity.skip_zero_updates import skip_zero_updates
 from .target.checks import fail_in_loops
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
-from .target.interchange import interchange_for_grids
+from .target.interchange import interchange_for_grids, is_grid
 from .target.program import CudaProgram
 from .target.row_blocks import keeps_parallelism
 from .target.supported import check_supported
@@ -351,6 +351,7 @@ def run_cuda_passes(
     canonicalize_accumulate(body, arrays.dtypes)
     count_from_stop(body, ctx.overflowing_starts, ctx.emitter.new_name)
     forward_copies(body, may_alias, ctx.emitter.new_name)
+    hoist_allocations(body, is_grid(body, with_bindings(body, may_alias)))
     hoist_reserve(body)
     hoist_fills(body)
     substitute_inductions(body)

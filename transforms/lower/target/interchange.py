@@ -28,6 +28,16 @@ def interchange_for_grids(
     _Interchange(body, may_alias, new_name).block(body)
 
 
+def is_grid(body: list[L.Stmt], may_alias: MayAlias) -> Callable[[L.Loop], bool]:
+    """A test for loops whose iterations are independent, with what each of them allocates."""
+    after, explain = live_after_loops(body), explain_in_any_order(may_alias)
+
+    def test(loop: L.Loop) -> bool:
+        return not isinstance(explain(loop, after.get(id(loop), frozenset())), str)
+
+    return test
+
+
 class _Interchange:
     def __init__(
         self, body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]

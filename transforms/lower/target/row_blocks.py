@@ -30,9 +30,6 @@ from .nests import Explain, Nest, as_nest, explain_in_any_order
 # A loop with fewer iterations than this runs on one thread.
 MIN_SHARED_TRIPS = 8
 
-_PAD = "        "
-_BARRIER = f"{_PAD}cuda.syncthreads()"
-
 
 def row_phases(
     nest: Nest, after: Callable[[L.Loop], Names], explain: Explain
@@ -96,7 +93,7 @@ def _is_long(s: L.Stmt) -> bool:
 
 
 class RowWriter:
-    """Writes the iteration of a row loop.
+    """Writes statements whose loops the threads of a block share, as of an iteration of a row loop.
 
     `tree(part, op, dtype)` gives the lines that reduce a value of each thread into element 0 of the
     array `shared(dtype)`; `part_name` names the value of a thread.
@@ -108,14 +105,17 @@ class RowWriter:
         part_name: Callable[[str, str], str],
         shared: Callable[[str], str],
         tree: Callable[[str, str, str], list[str]],
+        depth: int,
     ) -> None:
         self.writer, self.part_name, self.shared, self.tree = writer, part_name, shared, tree
+        self.depth, self.pad = depth, "    " * depth
         self.lines: list[str] = []
         self.has_loads = False  # since the last barrier
 
     def barrier(self) -> None:
-        if self.lines and self.lines[-1] != _BARRIER:
-            self.lines.append(_BARRIER)
+        barrier = f"{self.pad}cuda.syncthreads()"
+        if self.lines and self.lines[-1] != barrier:
+            self.lines.append(barrier)
         self.has_loads = False
 
     def iteration(self, body: list[L.Stmt], phases: list[LoopReductions]) -> list[str]:
@@ -128,9 +128,12 @@ class RowWriter:
             if isinstance(s, L.Loop):
                 self._shared_loop(s, next(remaining))
             elif isinstance(s, L.Store):
-                self.lines += [f"{_PAD}if cuda.threadIdx.x == 0:", *self.writer.block([s], 3)]
+                self.lines += [
+                    f"{self.pad}if cuda.threadIdx.x == 0:",
+                    *self.writer.block([s], self.depth + 1),
+                ]
             elif not isinstance(s, L.Comment) or s.text:
-                lines = self.writer.block([s], 2)
+                lines = self.writer.block([s], self.depth)
                 self.lines += lines[:1] if isinstance(s, L.Comment) else lines
             if writes:
                 self.barrier()
@@ -148,17 +151,19 @@ class RowWriter:
             parts[name] = self.part_name(name, dtype)
             self.writer.bound.add(parts[name])
             start = self.writer.typed(L.Lit(0, dtype) if op == "+" else L.Name(name, dtype))
-            self.lines.append(f"{_PAD}{parts[name]} = {start}")
+            self.lines.append(f"{self.pad}{parts[name]} = {start}")
         body = copy.deepcopy(loop.body)
         for name, part in parts.items():
             rename_scalar(body, name, part)
         first = L.add(loop.start, L.mul(L.Name("cuda.threadIdx.x"), loop.step))
         stride = L.mul(L.Name("cuda.blockDim.x"), loop.step)
         self.writer.bound |= {"cuda.threadIdx.x", "cuda.blockDim.x"}
-        self.lines += self.writer.block([L.Loop(loop.var, first, loop.stop, stride, body)], 2)
+        self.lines += self.writer.block(
+            [L.Loop(loop.var, first, loop.stop, stride, body)], self.depth
+        )
         for name, (op, dtype) in reductions.scalar_reductions.items():
-            self.lines += [f"    {line}" for line in self.tree(parts[name], op, dtype)]
+            self.lines += [self.pad + line for line in self.tree(parts[name], op, dtype)]
             result = f"{self.shared(dtype)}[0]"
             whole = f"{name} + {result}" if op == "+" else result
-            self.lines.append(f"{_PAD}{name} = {whole}")
+            self.lines.append(f"{self.pad}{name} = {whole}")
             self.barrier()
