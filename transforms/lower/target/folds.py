@@ -60,6 +60,7 @@ class Folds(Pending):
         for number, (name, (op, dtype)) in enumerate(folds.items()):
             part, parts = parts_of[name]
             writer.buffer(parts)
+            writer.kernel.written.add(parts)
             if checked:
                 lines.append(f"{parts}[{thread}] = {part}")
                 continue

@@ -10,6 +10,7 @@ from ..analysis.liveness import Names
 from ..loop_ir import nodes as L
 from ..loops.parallelize import redirect_buffer
 from .folds import Folds
+from .fresh_buffers import with_fresh
 from .kernel_writer import ATOMIC_DTYPES, KernelWriter
 from .nests import Nest, as_nest
 from .plan import Blocks, Launch
@@ -33,7 +34,8 @@ class Grids(Folds):
     def explain(self, loop: L.Loop, after: Names) -> LoopReductions | str:
         """The reductions of a loop.  Errors are no obstacle: the contents of written arguments are
         unspecified after one."""
-        found = explain_dependence(loop, after, self.may_alias, set())
+        may_alias = with_fresh(self.may_alias, self.fresh)
+        found = explain_dependence(loop, after, may_alias, set())
         if isinstance(found, LoopReductions):
             for buffer, (dtype, _) in found.array_reductions.items():
                 if dtype not in ATOMIC_DTYPES:
@@ -42,9 +44,10 @@ class Grids(Folds):
 
     def nest(self, loop: L.Loop) -> Nest | str:
         """A loop as a grid, or why it is none."""
-        if id(loop) not in self.nests:
-            self.nests[id(loop)] = self._nest(loop)
-        return self.nests[id(loop)]
+        key = id(loop), self.fresh
+        if key not in self.nests:
+            self.nests[key] = self._nest(loop)
+        return self.nests[key]
 
     def _nest(self, loop: L.Loop) -> Nest | str:
         count = trip_count(loop)
@@ -170,6 +173,7 @@ class Grids(Folds):
             if not ends:
                 ends.append("    if cuda.threadIdx.x == 0:")
             ends.append(f"        {writer.buffer(parts)}[cuda.blockIdx.x] = {part}")
+            kernel.written.add(parts)
         arrays += self.shared_arrays(dtypes, "shared")
         self.finish(kernel, writer, arrays, [*first, *starts, *head, *iteration, *ends])
         self.comment()

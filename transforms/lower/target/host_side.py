@@ -50,7 +50,10 @@ class HostSide:
         self.read_copies: set[str] = set()
         self.copied: list[tuple[str, set[str]]] = []
         self.host_names: dict[str, str] = {}
-        self.nests: dict[int, Nest | str] = {}
+        # The buffers with memory of their own at the current statement.
+        self.fresh: frozenset[str] = frozenset()
+        # The loops seen as grids, by identity and `fresh`.
+        self.nests: dict[tuple[int, frozenset[str]], Nest | str] = {}
         self.locals: dict[str, L.Name] = {}
         # The statements that combine the results of blocks, by identity.
         self.combining: dict[int, L.Stmt] = {}

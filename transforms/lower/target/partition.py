@@ -22,8 +22,10 @@ from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.liveness import defs, names_in, uses
 from ..loop_ir import nodes as L
 from .batches import batched_product
+from .fresh_buffers import fresh_after, fresh_in
 from .grids import Grids, is_in_kernel, is_local
 from .host_copies import candidates
+from .merge_launches import merge_launches
 from .nests import Nest
 from .place import Placement
 from .plan import Plan
@@ -59,7 +61,9 @@ def partition(
             kept = {n for name in planner.needed_copies() for n in groups[name]}
             is_pruned = True
         if kept == copies and placement.device & names == device:
-            return planner.finished()
+            plan = planner.finished()
+            merge_launches(plan, planner.may_alias)
+            return plan
         copies, device = kept, placement.device & names
 
 
@@ -117,8 +121,11 @@ class _Planner(Grids):
         return L.Subview(a.buffer, tuple(map(self.fetched, a.index)))
 
     def block(self, stmts: list[L.Stmt]) -> None:
+        before = self.fresh
         for s in stmts:
             self.stmt(s)
+            self.fresh = fresh_after(s, self.fresh)
+        self.fresh = before
 
     def stmt(self, s: L.Stmt) -> None:
         if isinstance(s, L.Comment):
@@ -190,6 +197,7 @@ class _Planner(Grids):
         self.flush()
         self.verdict("host", "it contains loops that are grids")
         self.loops += 1
+        self.fresh = fresh_in(s.body, self.fresh)
         self.emit(L.While(self.nested(s.body)))
         self.loops -= 1
 
@@ -221,6 +229,7 @@ class _Planner(Grids):
         start, stop, step = (self.fetched(e) for e in (s.start, s.stop, s.step))
         self.loops += 1
         line = self.line
+        self.fresh = fresh_in(s.body, self.fresh)
         body = self.nested(s.body)
         self.loops -= 1
         self.line = line

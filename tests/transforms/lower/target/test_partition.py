@@ -159,11 +159,13 @@ def f(x, n):
     assert "    s = x[0]\n" in grid and "s_part = s" in grid
     assert "if other > shared[cuda.threadIdx.x] or other != other:" in grid
     # Each partial result includes the value before.
-    assert "    s = s_parts[0]\n    for k in range(1, blocks):" in last
+    assert "    s = s_parts[0]\n    s_part_1 = s\n" in last
+    assert "    for k in range(1 + cuda.threadIdx.x, blocks, cuda.blockDim.x):" in last
 
 
 def test_a_grid_computes_the_scalars_that_it_needs():
-    """Every thread of the second grid adds up the results of the first; one stores the sum."""
+    """Every block of the second grid adds up the results of the first; one thread stores the
+    sum."""
     text, _ = emitted(
         """
 def f(x, y, n):
@@ -179,12 +181,8 @@ def f(x, y, n):
     )
     first, second = kernel_bodies(text)
     assert "s_parts[cuda.blockIdx.x]" in first
-    assert (
-        "    for k in range(blocks):\n"
-        "        part = s_parts[k]\n"
-        "        s = s + part\n"
-        "    t = s * s\n"
-    ) in second
+    assert "    for k in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):" in second
+    assert "    s = s + whole_float64[0]\n    cuda.syncthreads()\n    t = s * s\n" in second
     assert "    if thread == 0:\n        t_slot[0] = t\n" in second and "s_slot" not in text
 
 
