@@ -89,13 +89,15 @@ class Plan:
             atomics=sum(k.atomics for k in self.kernels),
             syncs=self.syncs,
         )
-        stats.in_loops = len({
-            id(q)
-            for s in walk(self.body)
-            if isinstance(s, (L.Loop, L.While))
-            for q in walk(s.body)
-            if isinstance(q, (Launch, *_PRODUCTS))
-        })
+        stats.in_loops = len(
+            {
+                id(q)
+                for s in walk(self.body)
+                if isinstance(s, (L.Loop, L.While))
+                for q in walk(s.body)
+                if isinstance(q, (Launch, *_PRODUCTS))
+            }
+        )
         for s in walk(self.body):
             stats.launches += isinstance(s, (Launch, *_PRODUCTS))
             stats.gemms += isinstance(s, _PRODUCTS)

@@ -45,7 +45,7 @@ def f(d, n):
     assert "            if d[i, j] < 0:\n" in text and "bad" not in text
 
 
-def test_a_condition_that_is_used_elsewhere_stays():
+def test_a_condition_with_another_use_stays():
     source = """
 def f(y, n):
     bad = False
