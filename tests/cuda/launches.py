@@ -53,7 +53,7 @@ def compiled(name: str) -> Any:
     raise AssertionError(f"{name} compiles nothing")
 
 
-def numbers(name: str) -> dict[str, int] | str:
+def statistics(name: str) -> dict[str, int] | str:
     """The statistics of a row, or why it is refused."""
     try:
         return vars(compiled(name).cuda.stats)
@@ -70,7 +70,7 @@ def main() -> None:
     found = {}
     names = options.names or [row.name for row in all_rows()]
     for name in names:
-        found[name] = numbers(name)
+        found[name] = statistics(name)
         print(name, json.dumps(found[name]), flush=True)
         if options.text:
             print(compiled(name).lowered)

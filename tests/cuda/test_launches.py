@@ -11,7 +11,7 @@ import json
 import pytest
 
 from benchmarks.rows import all_rows
-from tests.cuda.launches import TABLE, numbers
+from tests.cuda.launches import TABLE, statistics
 from tests.cuda.test_gate import is_worse
 
 STORED = json.loads(TABLE.read_text())
@@ -23,7 +23,7 @@ GOALS = {
 
 @pytest.mark.parametrize("name", [row.name for row in all_rows()])
 def test_rows(name: str) -> None:
-    found = numbers(name)
+    found = statistics(name)
     assert not is_worse(found, STORED[name]), (found, STORED[name])
 
 

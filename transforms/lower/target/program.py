@@ -64,7 +64,8 @@ class Statistics:
     """Numbers of launch sites, kernels by kind, host loops, matrix products, synchronisations and
     atomic additions.
 
-    `in_loops` are the launch sites inside of host loops, `glue_loops` host loops that launch one-thread kernels only.  `syncs` are synchronisations
+    `in_loops` are the launch sites inside of host loops, `glue_loops` the host loops that launch
+    one-thread kernels only.  `syncs` are synchronisations
     inside the call.
     """
 
