@@ -28,7 +28,8 @@ Pair = tuple[Any, "np.ndarray[Any, Any]"]
 
 @dataclass
 class Counts:
-    """The operations of a device since the counts were set to 0."""
+    """The operations of a device since the counts were set to 0.  `bytes_accessed` are the sizes of
+    the arrays that kernels and products are given."""
 
     launches: int = 0
     gemm_calls: int = 0
@@ -38,6 +39,7 @@ class Counts:
     copies_out: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    bytes_accessed: int = 0
 
     def reset(self) -> None:
         for field in fields(self):
@@ -215,6 +217,8 @@ class Call:
         if blocks < 1 or len(arguments) != len(text.types):
             raise AssertionError(f"{text.name}: {blocks} blocks, {len(arguments)} arguments")
         values = [argument(t, v) for t, v in zip(text.types, arguments)]
+        arrays = (a for a in arguments if isinstance(a, DeviceArray) and a is not self._err)
+        self.device.counts.bytes_accessed += sum(a.nbytes for a in arrays)
         self.device.launch(text, int(blocks), int(threads), values)
 
     def gemm(
@@ -239,6 +243,7 @@ class Call:
         self.device.counts.gemm_calls += 1
         # Before a library call nothing tests the flag; what it computes after an error is not used.
         if self.device.library_gemm(*given):
+            self.device.counts.bytes_accessed += a.nbytes + b.nbytes + c.nbytes
             return
         tiles = -(-m // GEMM_TILE) * -(-n // GEMM_TILE)
         self.launch(kernel, batch * tiles, GEMM_THREADS, self._err, *given)

@@ -3,7 +3,8 @@
 Prints one line for each row: launch sites outside of loops of the host, and inside of them; grids,
 kernels of one thread, products, atomic additions, synchronisations, and loops of the host that
 launch kernels of one thread only.  `--text` prints the text, too; `--update` writes
-`launches.json`.  Nothing is run.
+`launches.json`.  Nothing is run, but with `--run`, which prints the counts of the second step in
+emulation: launches, products, and the sizes of the arrays that they are given.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -61,15 +63,33 @@ def statistics(name: str) -> dict[str, int] | str:
         return f"refused: {error}".splitlines()[0]
 
 
+def counts(name: str) -> dict[str, int]:
+    """What a step of a row does in emulation."""
+    from s2s.cuda import devices
+
+    (row,) = [found for found in all_rows() if found.name == name]
+    os.environ["S2S_TARGET"] = "cuda-emulated"
+    run = row.makers[r.OURS]().run
+    run()
+    found = devices.device("cuda-emulated").counts
+    found.reset()
+    run()
+    return {k: getattr(found, k) for k in ("launches", "gemm_calls", "bytes_accessed")}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.cuda.launches")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--text", action="store_true")
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--run", action="store_true")
     options = parser.parse_args()
     found = {}
     names = options.names or [row.name for row in all_rows()]
     for name in names:
+        if options.run:
+            print(name, json.dumps(counts(name)), flush=True)
+            continue
         found[name] = statistics(name)
         print(name, json.dumps(found[name]), flush=True)
         if options.text:
@@ -80,8 +100,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import os
-
     with tempfile.TemporaryDirectory() as cache:
         os.environ["S2S_CACHE_DIR"] = cache
         main()
