@@ -134,7 +134,7 @@ class Device:
         after it are checked next time.  The flags are copied together with `pairs`."""
         calls = self.unchecked
         others = [] if last is None or any(c is last for c in calls) else [last]
-        flags = (pair for call in [*calls, *others] for pair in call.unread_flags())
+        flags = (pair for call in [*calls, *others] for pair in call.flags_to_copy())
         self.copy_out(*flags, *pairs)
         while calls:
             calls.pop(0).finish()
@@ -250,7 +250,7 @@ class Call:
 
     def fetch(self, array: DeviceArray) -> Any:
         found = np.empty(1, array.dtype)
-        self.device.copy_out(*self.unread_flags(), (array._memory, found))
+        self.device.copy_out(*self.flags_to_copy(), (array._memory, found))
         self._raise()
         return found[0]
 
@@ -259,10 +259,10 @@ class Call:
 
     def report(self) -> None:
         """Raise the error of the call, if there is one; waits for the device."""
-        self.device.copy_out(*self.unread_flags())
+        self.device.copy_out(*self.flags_to_copy())
         self._raise()
 
-    def unread_flags(self) -> list[Pair]:
+    def flags_to_copy(self) -> list[Pair]:
         """The flags of the call and where they are to be copied to, if it may have failed."""
         if self.error is not None or not self.failures or self._flags is None:
             return []

@@ -137,10 +137,10 @@ class Launch:
             special = {"%ntid.x": block, "%nctaid.x": grid, "%ctaid.x": number}
             threads = [self.thread({**special, "%tid.x": t}, params) for t in range(block)]
             while threads:
-                waiting = [t for t in threads if next(t, None) is not None]
-                if waiting and len(waiting) < len(threads):
-                    raise DivergentBarrier(f"{len(waiting)} of {len(threads)} threads wait")
-                threads = waiting
+                pending = [t for t in threads if next(t, None) is not None]
+                if pending and len(pending) < len(threads):
+                    raise DivergentBarrier(f"{len(pending)} of {len(threads)} threads wait")
+                threads = pending
 
     def thread(self, registers: Registers, params: dict[str, int]) -> Generator[bool, None, None]:
         code, labels, at = self.program.code, self.program.labels, 0
