@@ -37,7 +37,7 @@ def outcome(case: Case, dtype: Any, block: int, trips: tuple[int, ...]) -> dict[
         f = transform(case, "loops")
         try:
             for n in trips:
-                # Atomic additions are in any order, and round differently each time.
+                # Atomic additions are in any order, which changes the last digits.
                 repeated = 1e-12 if dtype is np.float64 else case.rtol32
                 judge(case, f, n, dtype, label=f"blocks of {block}", repeated=repeated)
         except UnsupportedError as error:
