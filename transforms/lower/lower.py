@@ -95,8 +95,10 @@ from .scalars.if_conversion import if_convert
 from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
+from .target.checks import fail_in_loops
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
+from .target.interchange import interchange_for_grids, is_grid
 from .target.program import CudaProgram
 from .target.row_blocks import keeps_parallelism
 from .target.supported import check_supported
@@ -357,6 +359,8 @@ def run_cuda_passes(
     body = distribute_calls(body, set(), may_alias, ctx.emitter.new_name)
     reversible = reversible_loops(body, may_alias, set())
     integers = fixed_integers(body, params)
+    fail_in_loops(body)
+    interchange_for_grids(body, with_bindings(body, may_alias), ctx.emitter.new_name)
     accepts = keeps_parallelism(with_bindings(body, may_alias))
     body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes, accepts).run(body)
     replace_by_scalars(body, params)
@@ -364,6 +368,7 @@ def run_cuda_passes(
     canonicalize_accumulate(body, arrays.dtypes)
     count_from_stop(body, ctx.overflowing_starts, ctx.emitter.new_name)
     forward_copies(body, may_alias, ctx.emitter.new_name)
+    hoist_allocations(body, is_grid(body, with_bindings(body, may_alias)))
     hoist_reserve(body)
     hoist_fills(body)
     substitute_inductions(body)
