@@ -155,7 +155,7 @@ def compile_request(request: Request) -> Compiled:
         object_guards=spec.object_guards,
         lowered=lowered.text,
         entry=lowered.entry,
-        write=lambda: _written(module, interface),
+        write=lambda: _written(module, spec, request),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
@@ -177,7 +177,7 @@ def write(request: Request) -> Written:
     """The readable source of a program that is already compiled, and the places of its lines."""
     spec = _specialise(request)
     *_, (_, module) = _value_form_passes(spec, request)
-    return _written(module, _interface(spec, request))
+    return _written(module, spec, request)
 
 
 def _interface(spec: Specialised, request: Request) -> Interface:
@@ -186,10 +186,12 @@ def _interface(spec: Specialised, request: Request) -> Interface:
     return Interface(tuple(request.args), spec.params, spec.out, wrt, grads, spec.changes)
 
 
-def _written(module: Module, interface: Interface) -> Written:
+def _written(module: Module, spec: Specialised, request: Request) -> Written:
     from .emit.readable import readable_source  # and libcst, which a first call may not need
 
-    return readable_source(module, interface)
+    if spec.text is not None:
+        module = _module_of_functions(spec, request)
+    return readable_source(module, _interface(spec, request))
 
 
 @record
@@ -279,18 +281,39 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
+    if request.calls != "inline" and len(module.functions) > 1:
+        spec.text = module, facts.copy()
     if request.calls == "keep+inline":
         module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
         yield "inline", module
-    module.main.notes["user_params"] = list(request.args)
-    # of the kernel's parameters: the user's own, not parts of one or reached through an object
-    own = [p.name for p in spec.params if p.path == (("arg", p.name),)]
-    module.main.notes["own_params"] = [] if "title" in module.main.notes else own
+    _note_parameters(module, spec, request)
     module = simplify(module, facts)
     yield "simplify", module
     module = plan_tape(reuse_powers(module), facts)
     module = sink(simplify(module, facts))
     yield "save", module
+
+
+def _note_parameters(module: Module, spec: Specialised, request: Request) -> None:
+    notes = module.main.notes
+    notes["user_params"] = list(request.args)
+    # of the kernel's parameters: the user's own, not parts of one or reached through an object
+    own = [p.name for p in spec.params if p.path == (("arg", p.name),)]
+    notes["own_params"] = [] if "title" in notes else own
+
+
+def _module_of_functions(spec: Specialised, request: Request) -> Module:
+    """The module before inlining, with the tape of each function planned, for the text."""
+    from .emit.callee_interfaces import adjoints_first, prune_calls
+    from .emit.saved_tuples import pack_saved_values
+
+    assert spec.text is not None
+    module, facts = spec.text
+    _note_parameters(module, spec, request)
+    module = simplify(adjoints_first(simplify(module, facts)), facts)
+    module = pack_saved_values(prune_calls(module))
+    module = plan_tape(reuse_powers(module), facts)
+    return sink(simplify(module, facts))
 
 
 def _unpack_value(spec: Specialised) -> None:

@@ -102,7 +102,7 @@ def split_vjp(
         name=names.fresh(f"{f.name}_fwd"),
         body=substitute(forward, lambda x: x),
         results=[*f.results, *saved],
-        notes={**f.notes, "facts": facts.copy()},
+        notes={**f.notes, "facts": facts.copy(), "returned": len(f.results)},
     )
     if not saved:
         fwd = f
@@ -112,8 +112,11 @@ def split_vjp(
         rev,
         name=names.fresh(f"{f.name}_rev"),
         params=[*(own[i] for i in args), *given, *saved, *seeds],
-        notes={**vjp.notes, "primal_results": 0, "forward": 0, "places": [], "needs": ()},
-    )
+        notes={
+            **vjp.notes, "primal_results": 0, "forward": 0, "places": [], "needs": (),
+            "forward_half": fwd.name,
+        },
+    )  # fmt: skip
     terms = positions(f.params)
     types = tuple(
         (v.name, v.user, _with_dims(v.type, lambda d: in_terms(facts.canonical(d), terms)))

@@ -38,9 +38,8 @@ _SIZES = ("shape", "size")
 
 
 def recompute_subexpressions(module: Module) -> Module:
-    """The module in value form, with cheap subexpressions computed where its entry's sweep needs
-    them."""
-    return module.with_main(_Recompute(module.main).run())
+    """The module in value form, with cheap subexpressions computed where a sweep needs them."""
+    return module.map(lambda f, _: _Recompute(f).run())
 
 
 class _Recompute:

@@ -36,8 +36,8 @@ from ..ir.scopes import names_of
 
 
 def simplify_sweeps(module: Module) -> Module:
-    """The module, in value form, with simpler formulas in its entry."""
-    return module.with_main(_Algebra(module.main).run())
+    """The module, in value form, with simpler formulas."""
+    return module.map(lambda f, _: _Algebra(f).run())
 
 
 class _Algebra:

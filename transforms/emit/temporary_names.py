@@ -64,7 +64,7 @@ def temporary_names(
     for name, (v, stmt) in made.items():
         if v.user or name not in printed or _DERIVED.fullmatch(name):
             continue
-        found = _name_of(stmt) if _NUMBERED.fullmatch(printed[name]) else None
+        found = name_of_operation(stmt) if _NUMBERED.fullmatch(printed[name]) else None
         if found is not None:
             names[name] = found
     for name, (v, _) in made.items():
@@ -109,7 +109,8 @@ def _same_adjoint(base: str, made: dict[str, tuple[Var, Stmt]], reads: Counter[s
     return None
 
 
-def _name_of(stmt: Stmt) -> str | None:
+def name_of_operation(stmt: Stmt) -> str | None:
+    """A name for the value that a statement computes; None if there is none."""
     if isinstance(stmt, Call):
         return re.sub(r"(_\d+)+$", "", stmt.function)
     if not isinstance(stmt, Assign):
