@@ -1,8 +1,9 @@
 """What called functions take and return, for the readable text.
 
-The adjoint of a call is a pair of functions (`autodiff/callee_pairs.py`).  In the text `f_rev` takes
-the adjoints of results first, then what it reads.  What it can compute as easily as read is not
-saved by `f_fwd`: sizes, views, a sum or product of what it has.  What nobody reads is not passed.
+The adjoint of a call is a pair of functions (`autodiff/callee_pairs.py`).  In the text `f_rev`
+takes the adjoints of results first, then what it reads.  What it can compute as easily as read is
+not saved by `f_fwd`: sizes, views, a sum or product of what it has.  What nobody reads is not
+passed.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ class _Recompute:
         self.replaced: dict[str, Operand] = {}
         self.block: Block = []
         self.saved: list[tuple[Var, Var]] = []
+        self.returned: list[tuple[Var, Var]] = []
         for p, value in zip(rev.params, values):
             if isinstance(value, Const):
                 self.replaced[p.name] = value
@@ -91,9 +93,11 @@ class _Recompute:
                 self.known[value.name] = p
                 if value in saved:
                     self.saved.append((p, value))
+                elif value not in given:
+                    self.returned.append((p, value))
 
     def run(self) -> Function:
-        for p, value in self.saved:
+        for _, value in self.saved:
             if self.is_easy(value, own=True):
                 del self.known[value.name]
         for p, value in self.saved:
@@ -105,7 +109,7 @@ class _Recompute:
             return self.replaced.get(x.name, x) if isinstance(x, Var) else x
 
         body = substitute([*self.block, *rev.body], new)
-        saved_as = {p.name: value.name for p, value in self.saved}
+        saved_as = {p.name: value.name for p, value in [*self.saved, *self.returned]}
         return replace(
             rev, body=body, results=[new(r) for r in rev.results],
             notes={**rev.notes, "saved_as": saved_as},

@@ -63,7 +63,7 @@ from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, return_annotation, users_parameters
 from .reprint_statements import AsWritten
 from .stores import written_by
-from .user_nodes import header_text
+from .user_nodes import header_text, lines_above
 from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
@@ -92,10 +92,12 @@ def write_with_places(
     builder = Builder()
     main = module.main
     holders = Holders() if outside is None else object_arguments(module, outside)
-    callees = [f for f in in_reading_order(module) if f is not main]
-    writers = [_Writer(f, holders=holders) for f in callees]
+    others = [f for f in in_reading_order(module) if f is not main]
+    writers = [_Writer(f, holders=holders) for f in others]
     writers.append(_entry_writer(main, outside, holders))
-    made = [writer.definition(builder) for writer in writers]
+    *callees, entry = writers
+    made = [writer.definition(builder) for writer in callees]
+    made.append(entry.definition(builder, heading=not callees))
     text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
@@ -110,8 +112,22 @@ def write_with_places(
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
     imports = cst.parse_module("\n".join(lines) + "\n").body
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
+    if callees:
+        heading = [*entry.heading(), *_about_pairs(module)]
+        above = [*BLANKS, *lines_above(heading), *made[0].leading_lines]
+        made[0] = made[0].with_changes(leading_lines=above)
     page = cst.Module([*imports, *made])
     return page.code, builder.places(page)
+
+
+def _about_pairs(module: Module) -> list[str]:
+    """What the names of the functions of adjoints mean."""
+    found: list[str] = []
+    if any(is_rev(f) for f in module.functions.values()):
+        found.append("# f_rev takes the adjoints of what f returned, then what it reads.")
+    if any(f.name.rstrip("_0123456789").endswith("_fwd") for f in module.functions.values()):
+        found.append("# f_fwd is f, and also returns what f_rev needs.")
+    return found
 
 
 def words(function: Function, outside: Outside | None) -> set[str]:
@@ -208,11 +224,11 @@ class _Writer(AsWritten):
         span = self.user.source.span(last)
         return [] if (span.line, span.col) in (self.user.kept or ()) else self.user.above(span)
 
-    def definition(self, builder: Builder) -> cst.FunctionDef:
+    def definition(self, builder: Builder, heading: bool = True) -> cst.FunctionDef:
         f = self.function
         self.compose()
         signature = f"def {f.name}({self.parameters()}){self.result_annotation()}"
-        return builder.definition(signature, self.items, self.heading())
+        return builder.definition(signature, self.items, self.heading() if heading else [])
 
     def parameters(self) -> str:
         """The user's own parameters as they were written, others by name."""

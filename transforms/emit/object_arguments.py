@@ -1,8 +1,8 @@
 """Objects and containers that called functions get whole: `step(cell, x)` instead of
 `step(cell.kernel, cell.bias, x)`.
 
-In the IR a function takes the arrays that it reads.  Where all calls of a function pass parts of one
-object, by the same steps, the text passes the object, and the function reads its parts.
+In the IR a function takes the arrays that it reads.  Where all calls of a function pass parts of
+one object, by the same steps, the text passes the object, and the function reads its parts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.record import field, record
-from .stores import written_by
 from .outside_values import Outside
+from .stores import written_by
 from .user_text import UserText
 
 Steps = tuple[Step, ...]
@@ -82,7 +82,7 @@ def object_arguments(module: Module, outside: Outside) -> Holders:
         refused = set(_refused(found, calls))
         for f in others:
             own = found.parts[f.name]
-            members = {p for p in own}
+            members = set(own)
             for p, (holder, _) in own.items():
                 written = bound[f.name] - {q.name for q in f.params}
                 if holder in bound[f.name] - members or p in written:
@@ -100,7 +100,7 @@ def _of_main(main: Function, outside: Outside) -> dict[str, Place]:
     found: dict[str, Place] = {}
     fixed = {name for path, step, _ in outside.interface.changes
              for name in outside.under(path, step)}  # fmt: skip
-    own = {p.name for p in main.params}
+    own = {p.name for p in main.params} - {v.name for s in walk(main.body) for v in targets_of(s)}
     for p in outside.interface.params:
         place = outside.place(p.path)
         if p.name in own - fixed and place is not None and place[1]:
@@ -162,4 +162,3 @@ def _refused(found: Holders, calls: _Calls) -> Iterator[tuple[str, str]]:
 def _bound(f: Function) -> set[str]:
     found = {v.name for s in walk(f.body) for v in (*targets_of(s), *inner_targets_of(s))}
     return found | {w for s in walk(f.body) if (w := written_by(s)) is not None}
-

@@ -27,9 +27,7 @@ def readable_source(module: Module, interface: Interface) -> Written:
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset({*outside.roots.values(), *(name for name, _ in outside.before.values())})
     main = replace(main, notes={**main.notes, "reserved_names": reserved})
-    functions = [
-        _stored(f, None) for f in module.functions.values() if f.name != main.name
-    ]
+    functions = [_stored(f, None) for f in module.functions.values() if f.name != main.name]
     main = _stored(main, outside)
     module = Module({f.name: f for f in [main, *functions]}, main.name)
     text, places = write_with_places(module, outside)
@@ -55,4 +53,3 @@ def _stored(function: Function, outside: Outside | None) -> Function:
         notes = {**function.notes, "preferred_names": names, "restored_names": restored}
         function = replace(function, notes=notes)
     return merged(bufferize_function(function))
-

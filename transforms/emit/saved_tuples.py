@@ -26,8 +26,10 @@ from ..ir.nodes import (
     Var,
     map_blocks,
     operands_of,
+    substitute,
     walk,
 )
+from ..ir.op_registry import RULES
 from ..ir.record import replace
 from ..ir.scopes import names_of
 from .callee_interfaces import is_rev
@@ -42,36 +44,70 @@ def pack_saved_values(module: Module) -> Module:
     for name in [*module.functions]:
         f = module.functions[name]
         returned = f.notes.get("returned")
-        if returned is not None and len(f.results) > returned:
-            module = _named(module, name)
+        module = _named(module, name)
         if returned is not None and len(f.results) > returned + 1:
             module = _packed(module, name)
     return module
 
 
 def _named(module: Module, name: str) -> Module:
-    """The module in which the saved values of a function have names, there and in its sweeps."""
+    """The module in which the values of a function that its sweeps read have names, there and in
+    the sweeps."""
     f = module.functions[name]
+    sweeps = _sweeps_of(module, name)
+    if not sweeps:
+        return module
+    returned = f.notes.get("returned", len(f.results))
     taken = {*names_of(f), *(v.user for v in _bound(f))}
     if f.source is not None:
         taken |= UserText(f.source).locals
     supply = NameSupply(taken)
     made = {v.name: s for s in walk(f.body) if isinstance(s, (Assign, Call)) for v in _targets(s)}
     names: dict[str, str] = {}
-    for x in f.results[f.notes["returned"] :]:
+    for x in f.results[returned:]:
         if isinstance(x, Var) and not x.user and x.name in made:
             names[x.name] = supply.fresh(_name(made[x.name]))
+    outs = {x.name: supply.fresh("out") for x in f.results[:returned] if _is_unnamed(x)}
     functions = {**module.functions, name: _with_users(f, names)}
-    for rev in _sweeps_of(module, name):
+    for rev in sweeps:
         own = {p.name: names[q.name] for p, q in _matches(f, rev) if q.name in names}
-        functions[rev.name] = _with_users(rev, own)
+        places = rev.notes["saved_as"]
+        own |= {p.name: outs[places[p.name]] for p in rev.params if places.get(p.name) in outs}
+        functions[rev.name] = _with_own_names(_with_users(rev, own))
     return Module(functions, module.entry)
+
+
+def _is_unnamed(x: Operand) -> bool:
+    return isinstance(x, Var) and not x.user
+
+
+def _with_own_names(rev: Function) -> Function:
+    """The sweep whose parameters are called what they are for the user."""
+    taken = NameSupply({*names_of(rev)})
+    names = {p.name: p.user for p in rev.params if p.user and p.user != p.name}
+    fresh = {name: user if taken.fresh(user) == user else "" for name, user in names.items()}
+    new = {p.name: replace(p, name=fresh[p.name]) for p in rev.params if fresh.get(p.name)}
+
+    def read(x: Operand) -> Operand:
+        return new.get(x.name, x) if isinstance(x, Var) else x
+
+    places = rev.notes["saved_as"]
+    return replace(
+        rev,
+        params=[new.get(p.name, p) for p in rev.params],
+        body=substitute(rev.body, read),
+        results=[read(r) for r in rev.results],
+        notes={
+            **rev.notes,
+            "saved_as": {(new[p].name if p in new else p): q for p, q in places.items()},
+        },
+    )
 
 
 def _name(stmt: Stmt) -> str:
     if isinstance(stmt, Call):
         user = stmt.targets[0].user if stmt.targets else ""
-        return f"{user}_saved" if user else f"saved_{name_of_operation(stmt)}".removesuffix("_fwd")
+        return f"{user}_saved" if user else "saved"
     return name_of_operation(stmt) or "kept"
 
 
@@ -91,21 +127,16 @@ def _with_users(f: Function, names: dict[str, str]) -> Function:
     def new(x: Any) -> Any:
         return replace(x, user=names[x.name]) if isinstance(x, Var) and x.name in names else x
 
-    def stmt(s: Any) -> Any:
-        s = map_blocks(s, lambda block: [stmt(inner) for inner in block])
+    def stmt(s: Stmt) -> Stmt:
         if isinstance(s, Assign):
-            op = replace(s.op, args=tuple(map(new, s.op.args)))
-            return replace(s, target=new(s.target), op=op)
-        if isinstance(s, Call):
-            return replace(s, targets=[*map(new, s.targets)], args=tuple(map(new, s.args)))
-        return s
+            return replace(s, target=new(s.target))
+        return replace(s, targets=[*map(new, s.targets)]) if isinstance(s, Call) else s
 
     return replace(
         f,
         params=[*map(new, f.params)],
-        body=[stmt(s) for s in f.body],
+        body=[stmt(s) for s in substitute(f.body, new)],
         results=[*map(new, f.results)],
-        notes={**f.notes, "named_values": {*f.notes.get("named_values", ()), *names.values()}},
     )
 
 
@@ -115,7 +146,8 @@ def _sweeps_of(module: Module, name: str) -> list[Function]:
 
 def _matches(fwd: Function, rev: Function) -> list[tuple[Var, Var]]:
     """The parameters of a sweep that are saved values, and these."""
-    saved = {x.name: x for x in fwd.results[fwd.notes["returned"] :] if isinstance(x, Var)}
+    returned = fwd.notes.get("returned", len(fwd.results))
+    saved = {x.name: x for x in fwd.results[returned:] if isinstance(x, Var)}
     places: dict[str, str] = rev.notes["saved_as"]
     pairs = [(p, saved.get(places.get(p.name, ""))) for p in rev.params]
     return [(p, q) for p, q in pairs if q is not None]
@@ -158,9 +190,9 @@ def _with_pack(fwd: Function, type_: Pack) -> Function:
     names = NameSupply(names_of(fwd))
     body = list(fwd.body)
     own = {*(p.name for p in fwd.params), *(x.name for x in fwd.results[:returned] if _is(x))}
-    fresh = {
-        s.target.name for s in fwd.body if isinstance(s, Assign) and _is_fresh(s.op)
-    } | {v.name for s in fwd.body if isinstance(s, Call) for v in s.targets}
+    fresh = {s.target.name for s in fwd.body if isinstance(s, Assign) and _is_fresh(s.op)} | {
+        v.name for s in fwd.body if isinstance(s, Call) for v in s.targets
+    }
     parts: list[Operand] = []
     for x in fwd.results[returned:]:
         assert isinstance(x, Var)
@@ -181,8 +213,6 @@ def _is(x: Operand) -> bool:
 
 def _is_fresh(op: Op) -> bool:
     """Whether the result of an operation is memory of its own."""
-    from ..ir.op_registry import RULES
-
     return op.name in RULES and RULES[op.name].kind in ("elementwise", "reduce", "contract")
 
 

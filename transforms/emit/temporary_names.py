@@ -112,14 +112,14 @@ def _same_adjoint(base: str, made: dict[str, tuple[Var, Stmt]], reads: Counter[s
 def name_of_operation(stmt: Stmt) -> str | None:
     """A name for the value that a statement computes; None if there is none."""
     if isinstance(stmt, Call):
-        return re.sub(r"(_\d+)+$", "", stmt.function)
+        return _of_call(stmt.function)
     if not isinstance(stmt, Assign):
         return None
     op, type_ = stmt.op, stmt.target.type
     if op.name in _NO_VALUES:
         return None
     if op.name == "call":
-        return re.sub(r"(_\d+)+$", "", op.attrs["function"])
+        return _of_call(op.attrs["function"])
     if op.name in _TESTS or type_.dtype == "bool":
         return "test"
     if op.name in ("index", "list_get", "pop"):
@@ -127,6 +127,12 @@ def name_of_operation(stmt: Stmt) -> str | None:
     if type_.dtype == "int64" and isinstance(type_, Scalar):
         return "size" if op.name in ("shape", "size", "maximum") else "index"
     return _of_operation(op) if isinstance(type_, (Array, Scalar)) else None
+
+
+def _of_call(function: str) -> str:
+    """`dense_out` for what `dense` or `dense_fwd` returns."""
+    base = re.sub(r"(_fwd)?(_\d+)*$", "", function)
+    return f"{base}_bar" if base.endswith(("_rev", "_vjp")) else f"{base}_out"
 
 
 def _of_operation(op: Op) -> str | None:

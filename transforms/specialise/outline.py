@@ -60,7 +60,7 @@ from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
 from .patterns import Leaf, Packer, Pattern, leaves_of, part_paths, retyped, unpack
-from .places import NeedUnroll, Places
+from .places import NeedUnroll, Places, is_own
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
 from .values import Cell, Ended, Num, Rec, Ref, Value, array
@@ -391,6 +391,8 @@ class Outlines(Part):
         parts = zip(own, part_paths(outlined.args, names))
         notes: dict[str, Any] = {"callee": True, "facts": facts}
         notes["parts"] = {v: place for v, place in parts if place is not None and place[1]}
+        if is_own(callee.function):
+            notes["library"] = True
         if needs:
             notes["needs"] = tuple(dict.fromkeys(needs))
         function = Function(
