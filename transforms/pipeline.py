@@ -7,7 +7,7 @@ form.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .autodiff import log_domain
@@ -31,7 +31,7 @@ from .frontend.pytree import (
     child_step,
     path_text,
 )
-from .ir.errors import S2SError, S2STypeError
+from .ir.errors import S2STypeError
 from .ir.fixpoint import IterationLimit
 from .ir.nodes import (
     Array,
@@ -187,43 +187,6 @@ def write(request: Request) -> Written:
     return _written(module, _interface(spec, request))
 
 
-def write_functions(request: Request, compiled: Compiled) -> Written | None:
-    """The readable source in which functions stay functions, of a program that was compiled with
-    its calls inlined.  None if no call stays one, or if the program with calls takes, gives or
-    assumes something else."""
-    if request.calls != "inline" or request.target != "cpu":
-        return None
-    kept = replace(request, calls="keep")
-    try:
-        spec = _specialise(kept)
-        if len(spec.module.functions) == 1:
-            return None
-        for _ in _value_form_passes(spec, kept, last="reverse"):
-            pass
-    except S2SError:
-        return None
-    interface = _interface(spec, kept)
-    if spec.text is None or not _agree(spec, interface, compiled):
-        return None
-    return _written(_module_of_functions(spec, kept), interface)
-
-
-def _agree(spec: Specialised, interface: Interface, compiled: Compiled) -> bool:
-    """Whether a program takes and gives what a compiled one does, and assumes no more."""
-
-    def params(found: list[Param]) -> list[Any]:
-        return [(p.name, p.path, p.spec) for p in found]
-
-    def texts(found: Iterable[Any]) -> set[str]:
-        return {repr(x) for x in found}
-
-    same = params(spec.params) == params(compiled.params)
-    same = same and (spec.out, spec.changes) == (compiled.out, compiled.changes)
-    same = same and interface.grads == compiled.grads
-    more = texts(spec.facts.guards) - texts(compiled.guards)
-    return same and not more and texts(spec.object_guards) <= texts(compiled.object_guards)
-
-
 def _interface(spec: Specialised, request: Request) -> Interface:
     grads = _gradient_trees(spec, request)
     wrt = request.wrt if request.mode == "vjp" else ()
@@ -306,11 +269,8 @@ def _specialise(request: Request) -> Specialised:
             static.add(need.path)
 
 
-def _value_form_passes(
-    spec: Specialised, request: Request, last: str = ""
-) -> Iterator[tuple[str, Module]]:
-    """The passes in value form: the name of each and its output.  `last` is the one after which
-    none is needed."""
+def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
+    """The passes in value form: the name of each and its output."""
     facts = spec.facts
     module = eliminate_common_subexpressions(spec.module)
     yield "specialise", module
@@ -328,8 +288,6 @@ def _value_form_passes(
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
     if request.calls != "inline" and len(module.functions) > 1:
         spec.text = module, facts.copy()
-    if last == "reverse":
-        return
     if request.calls == "keep+inline":
         module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
         yield "inline", module
@@ -357,6 +315,7 @@ def _module_of_functions(spec: Specialised, request: Request) -> Module:
     assert spec.text is not None
     module, facts = spec.text
     module = inline_calls(module, facts, lambda f: bool(f.notes.get("library")))
+    module.main.notes["has_functions"] = True
     _note_parameters(module, spec, request)
     module = simplify(adjoints_first(simplify(module, facts)), facts)
     module = pack_saved_values(prune_calls(module))

@@ -49,7 +49,6 @@ from .recompile_reason import why_compiled
 from .specialization import Specialization, seed_of
 
 if TYPE_CHECKING:
-    from ..transforms.frontend.kernel_interface import Written
     from ..transforms.pipeline import Compiled, Request
 
 # Recompilations for arguments of the same types after which a RecompilationWarning is issued.
@@ -189,7 +188,7 @@ class Specialiser:
         specs = self.describe(args)
         for found in persistent.load_stored(self, specs, args):
             again = self._request_again(found, specs, args)
-            found.write = _text_writer(found, again, lambda again=again: _pipeline().write(again()))
+            found.write = lambda again=again: _pipeline().write(again())
             found.passes = lambda again=again: _pipeline().compile_request(again()).passes()
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
@@ -224,9 +223,6 @@ class Specialiser:
             from . import persistent
 
             persistent.store_specialization(self, specs, compiled)
-        if sizes:
-            again = self._request_again(compiled, specs, args)
-            compiled.write = _text_writer(compiled, again, compiled.write)
         return self._entry(compiled, specs, args)
 
     def _entry(
@@ -400,22 +396,6 @@ def _pipeline() -> Any:
     from ..transforms import pipeline
 
     return pipeline
-
-
-def _text_writer(
-    compiled: Compiled, again: Callable[[], Request], plain: Callable[[], Written]
-) -> Callable[[], Written]:
-    """Writes the readable source: with the program's functions, where that is the same program as
-    the compiled one and nothing that it depends on has changed; else as `plain` does."""
-
-    def write() -> Written:
-        try:
-            request = again()
-        except S2SError:
-            return plain()
-        return _pipeline().write_functions(request, compiled) or plain()
-
-    return write
 
 
 def looks_decorated(function: types.FunctionType) -> bool:

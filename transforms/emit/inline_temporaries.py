@@ -346,7 +346,7 @@ class Temporaries(Page):
         """Whether `return` can hold the value's expression."""
         results = self.function.results
         if self.outside is None:
-            return len(results) == 1 or bool(self.function.notes.get("callee"))
+            return len(results) == 1 or bool(self.function.notes.keys() & {"returned", "pair"})
         out = self.outside.interface.out
         found = results[out.index] if isinstance(out, Out) else None
         return isinstance(found, Var) and found.name == name

@@ -91,13 +91,17 @@ def write_with_places(
     entry takes and gives in the user's terms; without it, it takes and gives numbers and arrays."""
     builder = Builder()
     main = module.main
-    holders = Holders() if outside is None else object_arguments(module, outside)
-    others = [f for f in in_reading_order(module) if f is not main]
+    holders = Holders()
+    others = [f for f in reversed(module.functions.values()) if f is not main]
+    if outside is not None and "has_functions" in main.notes:
+        holders = object_arguments(module, outside)
+        others = [f for f in in_reading_order(module) if f is not main]
     writers = [_Writer(f, holders=holders) for f in others]
     writers.append(_entry_writer(main, outside, holders))
     *callees, entry = writers
-    made = [writer.definition(builder) for writer in callees]
-    made.append(entry.definition(builder, heading=not callees))
+    together = "has_functions" in main.notes
+    made = [writer.definition(builder, heading=not together) for writer in callees]
+    made.append(entry.definition(builder, heading=not (callees and together)))
     text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
@@ -112,7 +116,7 @@ def write_with_places(
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
     imports = cst.parse_module("\n".join(lines) + "\n").body
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
-    if callees:
+    if callees and together:
         heading = [*entry.heading(), *_about_pairs(module)]
         above = [*BLANKS, *lines_above(heading), *made[0].leading_lines]
         made[0] = made[0].with_changes(leading_lines=above)
@@ -276,7 +280,7 @@ class _Writer(AsWritten):
 
     def heading(self) -> list[str]:
         f, source = self.function, self.function.source
-        if source is None or f.notes.get("callee"):
+        if source is None:
             return []
         file = file_name(source.file)
         sweeps = f.notes.get("sweeps", 0)

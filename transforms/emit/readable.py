@@ -27,7 +27,11 @@ def readable_source(module: Module, interface: Interface) -> Written:
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
     reserved = frozenset({*outside.roots.values(), *(name for name, _ in outside.before.values())})
     main = replace(main, notes={**main.notes, "reserved_names": reserved})
-    functions = [_stored(f, None) for f in module.functions.values() if f.name != main.name]
+    others = [f for f in module.functions.values() if f.name != main.name]
+    if "has_functions" in main.notes:
+        functions = [_stored(f, None) for f in others]
+    else:
+        functions = [merged(bufferize_function(f)) for f in others]
     main = _stored(main, outside)
     module = Module({f.name: f for f in [main, *functions]}, main.name)
     text, places = write_with_places(module, outside)

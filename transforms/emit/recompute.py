@@ -38,8 +38,9 @@ _SIZES = ("shape", "size")
 
 
 def recompute_subexpressions(module: Module) -> Module:
-    """The module in value form, with cheap subexpressions computed where a sweep needs them."""
-    return module.map(lambda f, _: _Recompute(f).run())
+    """The module in value form, with cheap subexpressions computed where its entry's sweep needs
+    them."""
+    return module.with_main(_Recompute(module.main).run())
 
 
 class _Recompute:

@@ -38,8 +38,11 @@ from ..ir.scopes import names_of
 
 
 def simplify_sweeps(module: Module) -> Module:
-    """The module, in value form, with simpler formulas."""
-    return module.map(lambda f, _: _Algebra(f).run())
+    """The module, in value form, with simpler formulas in its entry, and in the sweeps of
+    functions that stay functions."""
+    if "has_functions" in module.main.notes:
+        return module.map(lambda f, _: _Algebra(f).run())
+    return module.with_main(_Algebra(module.main).run())
 
 
 class _Algebra:
@@ -88,7 +91,7 @@ class _Algebra:
     def assign(self, stmt: Assign, origin: Origin, out: Block) -> None:
         type_ = stmt.target.type
         op = Op(stmt.op.name, tuple(map(self.read, stmt.op.args)), stmt.op.attrs)
-        if origin.sweep and op.name in ("shape", "size"):
+        if self.function.notes.get("pair") and op.name in ("shape", "size"):
             op = self.of_operand(op)
         found: Op | Operand | None = None
         if type_.dtype == "int64" and (origin.sweep or origin.frame):

@@ -130,9 +130,9 @@ def name_of_operation(stmt: Stmt) -> str | None:
 
 
 def _of_call(function: str) -> str:
-    """`dense_out` for what `dense` or `dense_fwd` returns."""
-    base = re.sub(r"(_fwd)?(_\d+)*$", "", function)
-    return f"{base}_bar" if base.endswith(("_rev", "_vjp")) else f"{base}_out"
+    """`dense_out` for what `dense_fwd` returns first."""
+    base = re.sub(r"(_\d+)+$", "", function)
+    return f"{base.removesuffix('_fwd')}_out" if base.endswith("_fwd") else base
 
 
 def _of_operation(op: Op) -> str | None:
