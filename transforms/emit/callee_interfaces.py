@@ -150,7 +150,10 @@ def _is_free(op: Op, target: Var) -> bool:
     if op.name in ("shape", "size"):
         return True
     if isinstance(target.type, Scalar) and target.type.dtype == "int64":
-        return op.name in ("add", "subtract", "multiply", "maximum", "minimum", "cast")
+        divided = op.name == "floor_divide" and isinstance(op.args[1], Const) and op.args[1].value
+        return bool(divided) or op.name in (
+            "add", "subtract", "multiply", "maximum", "minimum", "cast",
+        )  # fmt: skip
     if not isinstance(target.type, Array):
         return False
     if op.name == "index":
