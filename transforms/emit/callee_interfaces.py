@@ -36,7 +36,7 @@ from ..simplify.dce import eliminate_dead_code
 
 # Operations on one or two values that the text computes again, where the result has no name.
 _CHEAP = ("add", "subtract", "multiply", "negative", "square", "absolute", "cast", "copy")
-_ROUNDS = 10
+_MAX_ITERATIONS = 10
 
 
 def adjoints_first(module: Module) -> Module:
@@ -48,7 +48,7 @@ def adjoints_first(module: Module) -> Module:
 
 def prune_calls(module: Module) -> Module:
     """The module whose calls pass what is read."""
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ITERATIONS):
         module, changed = _without_unread(module.map(lambda f, _: eliminate_dead_code(f)))
         if not changed:
             break
