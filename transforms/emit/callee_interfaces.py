@@ -2,7 +2,7 @@
 
 The adjoint of a call is a pair of functions (`autodiff/callee_pairs.py`).  In the text `f_rev`
 takes the adjoints of results first, then what it reads.  What it can compute as easily as read is
-not saved by `f_fwd`: sizes, views, a sum or product of what it has.  What nobody reads is not
+not saved by `f_fwd`: sizes, views, a sum or product of what it has.  What is not read is not
 passed.
 """
 
@@ -167,7 +167,7 @@ def _is_free(op: Op, target: Var) -> bool:
 
 
 def _without_unread(module: Module) -> tuple[Module, bool]:
-    """The module without parameters of sweeps and saved values that nobody reads."""
+    """The module without parameters of sweeps and saved values that are not read."""
     read_results: dict[str, set[int]] = {}
     for f in module.functions.values():
         reads = _reads(f)
