@@ -49,7 +49,7 @@ def adjoints_first(module: Module) -> Module:
 def prune_calls(module: Module) -> Module:
     """The module whose calls pass what is read."""
     for _ in range(_MAX_ITERATIONS):
-        module, changed = _without_unread(module.map(lambda f, _: eliminate_dead_code(f)))
+        module, changed = _without_dead(module.map(lambda f, _: eliminate_dead_code(f)))
         if not changed:
             break
     return module
@@ -166,7 +166,7 @@ def _is_free(op: Op, target: Var) -> bool:
 # ---------------------------------------------------------------- what is passed
 
 
-def _without_unread(module: Module) -> tuple[Module, bool]:
+def _without_dead(module: Module) -> tuple[Module, bool]:
     """The module without parameters of sweeps and saved values that are not read."""
     read_results: dict[str, set[int]] = {}
     for f in module.functions.values():

@@ -226,7 +226,7 @@ def _with_unpack(
     origin = rev.body[0].origin if rev.body else None
     first: Block = []
     for k, value in enumerate(values):
-        target = by_value.get(k) or Var(names.fresh("unread"), value.type, "_")
+        target = by_value.get(k) or Var(names.fresh("part"), value.type, "_")
         first.append(Assign(target, Op("tuple_part", (saved,), {"position": k}), origin))
     return replace(rev, params=[*own, saved], body=[*first, *rev.body])
 
