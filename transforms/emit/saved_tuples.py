@@ -67,7 +67,11 @@ def _named(module: Module, name: str) -> Module:
     for x in f.results[returned:]:
         if isinstance(x, Var) and not x.user and x.name in made:
             names[x.name] = supply.fresh(_name(made[x.name]))
-    outs = {x.name: supply.fresh("out") for x in f.results[:returned] if _is_unnamed(x)}
+    outs = {
+        x.name: supply.fresh("out")
+        for x in f.results[:returned]
+        if isinstance(x, Var) and not x.user
+    }
     functions = {**module.functions, name: _with_users(f, names)}
     for rev in sweeps:
         own = {p.name: names[q.name] for p, q in _matches(f, rev) if q.name in names}
@@ -75,10 +79,6 @@ def _named(module: Module, name: str) -> Module:
         own |= {p.name: outs[places[p.name]] for p in rev.params if places.get(p.name) in outs}
         functions[rev.name] = _with_own_names(_with_users(rev, own))
     return Module(functions, module.entry)
-
-
-def _is_unnamed(x: Operand) -> bool:
-    return isinstance(x, Var) and not x.user
 
 
 def _with_own_names(rev: Function) -> Function:
@@ -189,7 +189,10 @@ def _with_pack(fwd: Function, type_: Pack) -> Function:
     returned = fwd.notes["returned"]
     names = NameSupply(names_of(fwd))
     body = list(fwd.body)
-    own = {*(p.name for p in fwd.params), *(x.name for x in fwd.results[:returned] if _is(x))}
+    own = {
+        *(p.name for p in fwd.params),
+        *(x.name for x in fwd.results[:returned] if isinstance(x, Var)),
+    }
     fresh = {s.target.name for s in fwd.body if isinstance(s, Assign) and _is_fresh(s.op)} | {
         v.name for s in fwd.body if isinstance(s, Call) for v in s.targets
     }
@@ -205,10 +208,6 @@ def _with_pack(fwd: Function, type_: Pack) -> Function:
     saved = Var(names.fresh("saved"), type_)
     body.append(Assign(saved, Op("tuple", tuple(parts))))
     return replace(fwd, body=body, results=[*fwd.results[:returned], saved])
-
-
-def _is(x: Operand) -> bool:
-    return isinstance(x, Var)
 
 
 def _is_fresh(op: Op) -> bool:

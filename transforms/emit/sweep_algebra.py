@@ -127,8 +127,10 @@ class _Algebra:
         """The size of an operand of the same shape, in place of that of an elementwise result."""
         for _ in rewrites("sizes of operands"):
             (array,) = op.args
-            made = self.definitions.get(array.name) if isinstance(array, Var) else None
-            if made is None or array.user or made.name not in RULES:
+            if not isinstance(array, Var) or array.user:
+                break
+            made = self.definitions.get(array.name)
+            if made is None or made.name not in RULES:
                 break
             alike = [x for x in made.args if isinstance(x, Var) and x.type == array.type]
             if RULES[made.name].kind != "elementwise" or not alike:
