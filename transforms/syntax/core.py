@@ -400,8 +400,8 @@ class Binary(Node):
 
 @record(eq=False)
 class Compare(Node):
-    """A chain: `rights[i]` is evaluated only if the comparisons before it hold.  The evaluator knows
-    those with one operator."""
+    """A chain: `rights[i]` is evaluated only if the comparisons before it hold.  With one operator
+    after `desugar/chains.py`."""
 
     left: Expr
     ops: tuple[str, ...]

@@ -16,11 +16,13 @@ from ..control.peel import LONGEST, SHORT, Peel
 from ..dispatch import runs
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
+from ..heap.positions import EXHAUSTED
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
 from ..operations.iterators import (
+    ADVICE,
     END,
-    EXHAUSTED,
+    LEFT,
     Cursor,
     Iterators,
     LengthChanges,
@@ -43,6 +45,7 @@ from ..values import (
     Num,
     ProductVal,
     RangeVal,
+    RestVal,
     Value,
     constant,
     number,
@@ -95,20 +98,23 @@ class Loops(Part):
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loops.checkpointed_loop(target, iterable, body, until, node)
-        if not self.iterators.is_lazy(iterable, node):
+        if not isinstance(iterable, IterVal):
             return self._over(target, iterable, body, until, node)
+
+        def take(element: Value) -> bool:
+            self.evaluator.bind(target, element, node)
+            return body()
+
+        if self.iterators.is_read_in(iterable, node):
+            return self._stepped(iterable, take, until, node)
         attempt = self.session.checkpoint()
         try:
             return self._over(target, iterable, body, until, node)
         except OneByOne as error:
             self.session.rollback(attempt)
-
-            def take(element: Value) -> bool:
-                self.evaluator.bind(target, element, node)
-                return body()
-
-            assert isinstance(iterable, IterVal)
-            return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+            if self.lazy_iterators.is_nested(iterable, until, node):
+                return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+            return self._stepped(iterable, take, until, node)
 
     def _over(
         self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
@@ -121,7 +127,32 @@ class Loops(Part):
             if numeric:
                 return self._run_time_loop(target, source, body, until, node)
             with self.streams.holding(source, node):
+                if isinstance(source, RestVal) and source.tracked is not None:
+                    body = self._without_steps(source.tracked, body, node)
                 return self._run_time_loop(target, source, body, until, node)
+
+    def _without_steps(self, cell: Cell, body: Callable[[], bool], node: core.Node) -> Any:
+        """The body of a loop that takes no elements of the iterator that it runs over."""
+
+        def checked() -> bool:
+            before = self.state.heap[cell]
+            ended = body()
+            if not ended and self.state.heap[cell] is not before:
+                raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
+            return ended
+
+        return checked
+
+    def _stepped(
+        self, iterator: IterVal, take: Callable[[Value], bool], until: str | None, node: core.Node
+    ) -> bool:
+        """A loop that asks for an element at the beginning of each iteration."""
+        self.lazy_iterators.begun(iterator, node)
+
+        def once(end: Callable[[], bool]) -> bool:
+            return self.lazy_iterators.step(iterator, take, end, node, lambda: False)
+
+        return self._tested_inside(once, until, node)
 
     def _run_time_loop(
         self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
@@ -164,7 +195,9 @@ class Loops(Part):
             self.session.rollback(attempt)
             if not isinstance(iterable, ListVal):
                 text = "this list changes its length while a loop runs over it"
-                self.places.refuse(changes.node, text, "run over a copy: `list(...)`")
+                advice = "run over a copy: `list(...)`"
+                refusal = self.places.refusal(changes.node, text, advice)
+                raise (OneByOne(refusal) if isinstance(iterable, RestVal) else refusal) from None
         return self._live_loop(target, iterable.cell, body, until, node)
 
     def _live_loop(
@@ -367,8 +400,20 @@ class Loops(Part):
     def _while_tested_inside(
         self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
     ) -> bool:
-        """A loop whose test has effects, those of the test that fails included: the test is a part
-        of the body, which ends the loop."""
+        """A loop whose test has effects, those of the test that fails included."""
+
+        def once(end: Callable[[], bool]) -> bool:
+            cond = test()
+            if cond.known is not None:
+                return body() if cond.known[0] else end()
+            return self.joins.if_(cond, body, end)
+
+        return self._tested_inside(once, until, node)
+
+    def _tested_inside(
+        self, run: Callable[[Callable[[], bool]], bool], until: str | None, node: core.Node
+    ) -> bool:
+        """A loop whose test is a part of its body: `run` is given what ends the loop."""
         origin = self.b.origin
         failed = f"<failed L{node.line}>"
         self.state.env[failed] = constant(False)
@@ -379,12 +424,7 @@ class Loops(Part):
 
         def once() -> tuple[bool, Operand | None]:
             self.state.env[failed] = constant(False)
-            cond = test()
-            if cond.known is not None:
-                ended = body() if cond.known[0] else fails()
-            else:
-                ended = self.joins.if_(cond, body, fails)
-            if ended:
+            if run(fails):
                 return True, None
             flags = [
                 f

@@ -26,7 +26,7 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.formatting import Formatting
-from ..operations.iterators import Iterators, LengthChanges
+from ..operations.iterators import Iterators
 from ..operations.operators import Operators, is_count
 from ..operations.stores import Stores
 from ..operations.streams import Streams
@@ -415,13 +415,7 @@ class Statements(Part):
             self.evaluator.call_method(current, "extend", (value,), {}, node)
             return current
         if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated: Any = self.operators.binary(name, current, value, node)
-            self.effects.refuse_growth(current.cell, node)
-            self.arrays.refuse_shared(current.cell, node)
-            if current.cell in self.streams.run_over:
-                raise LengthChanges(current.cell, node)
-            self.state.heap[current.cell] = self.state.heap[repeated.cell]
-            return current
+            return self.stores.repeat_list(current, number(value), node)
         special = self.operators.special_binary(name, current, value, node, in_place=True)
         if special is not None:
             return special

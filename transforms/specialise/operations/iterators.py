@@ -21,6 +21,7 @@ from ...syntax.traverse import walk as walk_syntax
 from ..control.caught_errors import can_fail
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
+from ..heap.positions import EXHAUSTED, has_lists, is_indexed
 from ..outside.objects import Objects
 from ..places import Places
 from ..scopes import targets_of
@@ -34,6 +35,7 @@ from ..values import (
     Ended,
     EnumerateVal,
     GeneratorVal,
+    Growing,
     Items,
     IterVal,
     KeysVal,
@@ -54,15 +56,15 @@ from ..values import (
     ZipVal,
     constant,
     kind_text,
+    number,
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
+from .operators import Operators
 from .truth import Truth
 
-EXHAUSTED = TupleVal(())
-
-
 END = Value()
+LEFT = "how much a loop has left of this iterator depends on the run"
 
 
 LAZY = (GeneratorVal, MapVal, LibraryVal)
@@ -91,6 +93,7 @@ class Iterators(Part):
     objects: Objects
     library_calls: LibraryCalls
     attributes: Attributes
+    operators: Operators
     truth: Truth
     comprehensions: Comprehensions
 
@@ -129,6 +132,15 @@ class Iterators(Part):
 
     def whole(self, value: Value, node: core.Node) -> Value:
         """All that is left of an iterator, which is empty then; other values as they are."""
+        left = self._left(value, node)
+        if isinstance(left, RestVal) and isinstance(left.inner, ListVal):
+            if isinstance(self.state.heap[left.inner.cell], Growing):
+                part = SliceVal(left.start, None, None)
+                return self.attributes.subscript(left.inner, part, node)
+        return left
+
+    def _left(self, value: Value, node: core.Node) -> Value:
+        """As `whole`; a loop sees what is appended to a list of which a part is left."""
         if isinstance(value, IterVal):
             source = self.arrays.usable(self.state.heap[value.cell], node)
             self.state.heap[value.cell] = EXHAUSTED
@@ -138,14 +150,18 @@ class Iterators(Part):
     def opened(self, source: Value, node: core.Node) -> Value:
         """A sequence without iterators in it: those are consumed with it."""
         if isinstance(source, EnumerateVal):
-            return EnumerateVal(self.whole(source.inner, node), source.start)
+            return EnumerateVal(self._left(source.inner, node), source.start)
         if isinstance(source, ZipVal):
             return self._opened_zip(source, node)
         if isinstance(source, KeysVal):
             self.check_keys(source, node)
             return source.inner
+        if isinstance(source, RestVal) and isinstance(source.inner, EnumerateVal):
+            if isinstance(source.inner.inner, IterVal):
+                first = self.operators.binary("add", source.inner.start, source.start, node)
+                return EnumerateVal(self._left(source.inner.inner, node), number(first))
         if isinstance(source, RestVal) and isinstance(source.inner, Ref):
-            left = SliceVal(constant(source.start), None, None)
+            left = SliceVal(source.start, None, None)
             return self.attributes.subscript(source.inner, left, node)
         if isinstance(source, SnapshotVal):
             now = self.state.heap.get(source.cell)
@@ -166,7 +182,7 @@ class Iterators(Part):
         cells = [i.cell for i in inners if isinstance(i, IterVal)]
         if len(set(cells)) < len(cells):
             return self._alternating(inners, node)
-        left = [self.whole(i, node) for i in inners]
+        left = [self._left(i, node) for i in inners]
         sizes = [self.objects.static_items(i) for i in left]
         if len(inners) > 1:
             for position, inner in enumerate(inners):
@@ -178,7 +194,7 @@ class Iterators(Part):
         """`zip(it, it)` takes its elements from one iterator by turns."""
         if any(i != inners[0] for i in inners):
             self.places.refuse(node, "zip takes some of these elements by turns", ADVICE)
-        items = self.objects.static_items(self.whole(inners[0], node))
+        items = self.objects.static_items(self._left(inners[0], node))
         if items is None:
             self.places.refuse(
                 node, "zip takes the elements of a run-time sequence by turns", ADVICE
@@ -194,8 +210,8 @@ class Iterators(Part):
         if isinstance(value, MapVal):
             return self._mapped(value, node)
         if isinstance(value, LibraryVal):
-            args = tuple(self.whole(a, node) for a in value.inners)
-            kwargs = {k: self.whole(v, node) for k, v in value.kwargs.items()}
+            args = tuple(self._left(a, node) for a in value.inners)
+            kwargs = {k: self._left(v, node) for k, v in value.kwargs.items()}
             return self.library_calls.run_library(value.program, value.value, args, kwargs, node)
         return value
 
@@ -262,6 +278,15 @@ class Iterators(Part):
         if self._is_static(source):
             yield source, cell
             return
+        if until is not None and self.is_read_later({cell, *self.iterators_in(source)}):
+            if not is_indexed(source) or has_lists(source):
+                raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
+            start = source.start if isinstance(source, RestVal) else constant(0)
+            inner = source.inner if isinstance(source, RestVal) else source
+            yield RestVal(inner, start, cell), None
+            return
+        if self._takes_unknown_parts(source, node):
+            raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
         self.state.heap[cell] = Conflict("a loop runs over this iterator")
         inner = self._resolved(source, node)
         check = self._unchanged(inner, node)
@@ -276,9 +301,27 @@ class Iterators(Part):
             left = left_unknown("a loop")
             self.state.heap.update(dict.fromkeys([cell, *iterators], left))
 
-    def is_lazy(self, value: Value, node: core.Node) -> bool:
-        """Whether a loop over it may have to compute its elements one by one."""
-        return isinstance(value, IterVal) and _has(self._resolved(value, node), LAZY)
+    def _takes_unknown_parts(self, source: Value, node: core.Node) -> bool:
+        """Whether `zip` takes its elements by turns from one iterator, or leaves a part of one that
+        may be read later, and how many there are is known at run time only."""
+        zips = [z.inners for z in _parts(source, ZipVal) if len(z.inners) > 1]
+        cells = [[i.cell for i in inners if isinstance(i, IterVal)] for inners in zips]
+        if not any(cells) or self.objects.static_items(self._resolved(source, node)) is not None:
+            return False
+        by_turns = any(len(set(found)) < len(found) for found in cells)
+        return by_turns or self.is_read_later({cell for found in cells for cell in found})
+
+    def is_read_later(self, cells: set[Cell]) -> bool:
+        """Whether some of these iterators may be read after the present statement."""
+        return not cells.isdisjoint(self.arrays.reachable())
+
+    def is_read_in(self, value: IterVal, node: core.Node) -> bool:
+        """Whether the body of a loop may take elements of what it runs over."""
+        if not isinstance(node, core.For) or self._is_static(self.state.heap[value.cell]):
+            return False
+        names = {name for stmt in node.body for name in names_in(stmt)}
+        read = self.arrays.cells_in(self.state.env.get(name) for name in names)
+        return not read.isdisjoint({value.cell, *self.iterators_in(value)})
 
     def _resolved(self, source: Value, node: core.Node) -> Value:
         """A sequence with what its iterators have left in their places; nothing is consumed."""
@@ -348,7 +391,7 @@ class Iterators(Part):
             return None
         attempt, before, block = self.session.checkpoint(), self.state.copy(), list[Any]()
         with self.b.into(block), suppress(Ended):
-            self.whole(value, node)
+            self._left(value, node)
         for cell in {value.cell, *self.iterators_in(source)} & before.heap.keys():
             before.heap[cell] = self.state.heap[cell]
         quiet = self.is_quiet(block, False) and not self.state.changed_since(before)
@@ -407,7 +450,8 @@ class Iterators(Part):
         turns out at run time."""
         if isinstance(source, RestVal):
             inner = self.cursor(source.inner)
-            return None if inner is None else inner.moved(source.start)
+            start = source.start.known if source.tracked is None else None
+            return None if inner is None or start is None else inner.moved(start[0])
         if isinstance(source, ListVal):
             known = isinstance(self.state.heap[source.cell], Items)
             return _ListCursor(self, source) if known else None
@@ -450,7 +494,7 @@ class Cursor:
 
     def rest(self) -> Value:
         """What is left."""
-        return RestVal(self.source, self.at) if self.at else self.source
+        return RestVal(self.source, constant(self.at)) if self.at else self.source
 
 
 class _TupleCursor(Cursor):

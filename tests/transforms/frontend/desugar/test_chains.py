@@ -57,6 +57,7 @@ def test_operands_are_nested() -> None:
 def test_as_in_python(chain: str) -> None:
     helper = "def p(v):\n    print('p', v > 1.5)\n    return v\n\n\n"
     for value in (0.25, 2.0, 4.0):
-        source = f"{helper}def f(a):\n    b = 0.0\n    c = {chain}\n    return a * (2.0 if c else 3.0) + b\n"
+        end = "return a * (2.0 if c else 3.0) + b"
+        source = f"{helper}def f(a):\n    b = 0.0\n    c = {chain}\n    {end}\n"
         found = judge_source(source, (value,))
         assert found.kind == "right", (chain, value, found.text)
