@@ -60,17 +60,13 @@ from ..values import (
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
+from .cursors import ADVICE, LAZY, Cursors
 from .operators import Operators
 from .truth import Truth
 
-END = Value()
 LEFT = "how much a loop has left of this iterator depends on the run"
 
 
-LAZY = (GeneratorVal, MapVal, LibraryVal)
-
-
-ADVICE = "make a list of it: `list(...)`"
 PLAIN = "use a plain loop, or a list: `list(...)`"
 
 
@@ -96,6 +92,7 @@ class Iterators(Part):
     operators: Operators
     truth: Truth
     comprehensions: Comprehensions
+    cursors: Cursors
 
     # ---- making
 
@@ -154,7 +151,7 @@ class Iterators(Part):
         if isinstance(source, ZipVal):
             return self._opened_zip(source, node)
         if isinstance(source, KeysVal):
-            self.check_keys(source, node)
+            self.cursors.check_keys(source, node)
             return source.inner
         if isinstance(source, RestVal) and isinstance(source.inner, EnumerateVal):
             if isinstance(source.inner.inner, IterVal):
@@ -339,7 +336,7 @@ class Iterators(Part):
     def _is_static(self, source: Value) -> bool:
         """Whether a loop over it takes one element after the other while compiling."""
         numeric = isinstance(source, (RangeVal, ProductVal))
-        return not numeric and self.cursor(source) is not None
+        return not numeric and self.cursors.cursor(source) is not None
 
     def _at_once(self, source: Value, inner: Value, until: str | None, node: core.Node) -> Value:
         """The source with all computed that Python computes between the iterations.  That must
@@ -432,121 +429,6 @@ class Iterators(Part):
                 raise OneByOne(self.places.refusal(node, text, PLAIN))
 
         return check
-
-    def check_keys(self, source: KeysVal, node: core.Node) -> None:
-        content: Any = self.arrays.usable(self.state.heap[source.inner.cell], node)
-        now = content.keys
-        if len(now) != len(source.keys):
-            self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
-        if now != source.keys:
-            self.places.refuse(
-                node, "this dict gets other keys while an iterator runs over it", ADVICE
-            )
-
-    # ---- one element after the other
-
-    def cursor(self, source: Value) -> Cursor | None:
-        """The elements of a sequence, one by one and as they are then; None if how many there are
-        turns out at run time."""
-        if isinstance(source, RestVal):
-            inner = self.cursor(source.inner)
-            start = source.start.known if source.tracked is None else None
-            return None if inner is None or start is None else inner.moved(start[0])
-        if isinstance(source, ListVal):
-            known = isinstance(self.state.heap[source.cell], Items)
-            return _ListCursor(self, source) if known else None
-        if isinstance(source, KeysVal):
-            return _DictCursor(self, source)
-        if isinstance(source, (DictVal, ViewVal)):
-            return _DictCursor(self, self._begun(source))
-        if isinstance(source, EnumerateVal):
-            inner = self.cursor(source.inner)
-            known = inner is not None and source.start.known is not None
-            return _ZipCursor(self, source, [inner]) if known else None  # type: ignore[list-item]
-        if isinstance(source, ZipVal):
-            inners = [self.cursor(i) for i in source.inners]
-            return None if None in inners else _ZipCursor(self, source, inners)  # type: ignore[arg-type]
-        if isinstance(source, (IterVal, SnapshotVal, *LAZY)):
-            return None
-        items = self.objects.static_items(source)
-        return None if items is None else _TupleCursor(self, source, items)
-
-
-class Cursor:
-    """A position in a sequence."""
-
-    def __init__(self, owner: Iterators, source: Any) -> None:
-        self.owner, self.source, self.at = owner, source, 0
-
-    def next(self, node: core.Node) -> Value:
-        """The element at the position, which moves on, or END."""
-        item = self.item(node)
-        if item is not END:
-            self.at += 1
-        return item
-
-    def item(self, node: core.Node) -> Value:
-        raise NotImplementedError
-
-    def moved(self, by: int) -> Cursor:
-        self.at += by
-        return self
-
-    def rest(self) -> Value:
-        """What is left."""
-        return RestVal(self.source, constant(self.at)) if self.at else self.source
-
-
-class _TupleCursor(Cursor):
-    def __init__(self, owner: Iterators, source: Value, items: list[Value]) -> None:
-        super().__init__(owner, source)
-        self.items = items
-
-    def item(self, node: core.Node) -> Value:
-        return self.items[self.at] if self.at < len(self.items) else END
-
-
-class _ListCursor(Cursor):
-    """A list that is changed while it is run over is read as it is by then."""
-
-    def item(self, node: core.Node) -> Value:
-        content = self.owner.arrays.usable(self.owner.state.heap[self.source.cell], node)
-        if not isinstance(content, Items):
-            text = "whether this loop makes its list longer or shorter turns out at run time"
-            self.owner.places.refuse(node, text, "run over a copy: `list(...)`")
-        return content.values[self.at] if self.at < len(content.values) else END
-
-
-class _DictCursor(Cursor):
-    def item(self, node: core.Node) -> Value:
-        self.owner.check_keys(self.source, node)
-        items = self.owner.objects.static_items(self.source.inner)
-        return items[self.at] if items and self.at < len(items) else END
-
-
-class _ZipCursor(Cursor):
-    """Of `zip` and of `enumerate`."""
-
-    def __init__(self, owner: Iterators, source: Value, inners: list[Cursor]) -> None:
-        super().__init__(owner, source)
-        self.inners = inners
-
-    def moved(self, by: int) -> Cursor:
-        for inner in self.inners:
-            inner.moved(by)
-        return super().moved(by)
-
-    def item(self, node: core.Node) -> Value:
-        items = []
-        for inner in self.inners:
-            items.append(inner.next(node))
-            if items[-1] is END:
-                return END
-        if isinstance(self.source, EnumerateVal):
-            first = self.source.start.known
-            assert first is not None
-            items.insert(0, constant(first[0] + self.at))
-        return TupleVal(tuple(items))
 
 
 class LengthChanges(Exception):

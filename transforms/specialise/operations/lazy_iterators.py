@@ -37,7 +37,8 @@ from ..values import (
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
-from .iterators import ADVICE, END, PLAIN, Iterators, OneByOne, left_unknown
+from .cursors import ADVICE, END, Cursors
+from .iterators import PLAIN, Iterators, OneByOne, left_unknown
 from .operators import Operators
 from .streams import Streams
 from .truth import Truth
@@ -58,6 +59,7 @@ class LazyIterators(Part):
     truth: Truth
     comprehensions: Comprehensions
     iterators: Iterators
+    cursors: Cursors
     operators: Operators
     streams: Streams
 
@@ -168,7 +170,7 @@ class LazyIterators(Part):
         that tests of the iterator drop: if there is none, the next one is taken."""
         cell = value.cell
         source = self.arrays.usable(self.state.heap[cell], node)
-        cursor = self.iterators.cursor(source)
+        cursor = self.cursors.cursor(source)
         if cursor is not None:
             item = cursor.next(node)
             self.state.heap[cell] = cursor.rest()
@@ -220,7 +222,7 @@ class LazyIterators(Part):
             )
         self.state.heap[value.cell] = source
         for part in _iterators(source):
-            if self.iterators.cursor(self.state.heap[part.cell]) is None:
+            if self.cursors.cursor(self.state.heap[part.cell]) is None:
                 self.begun(part, node)
         return source
 
@@ -273,7 +275,7 @@ class LazyIterators(Part):
                 if kept.known is not None:
                     return skip()
                 return self.joins.if_(kept, lambda: then(items.values), skip)
-            if self.iterators.cursor(self.state.heap[inners[0].cell]) is None:
+            if self.cursors.cursor(self.state.heap[inners[0].cell]) is None:
                 self.places.refuse(
                     node, "which of these elements is the next one turns out at run time", PLAIN
                 )
