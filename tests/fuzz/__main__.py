@@ -14,7 +14,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first program")
     parser.add_argument("--thorough", action="store_true", help="every judge for every program")
-    parser.add_argument("--backend", default="", help="judge this backend only, as numba")
+    parser.add_argument("--backend", default="", help="judge this one only, as numba or aot")
     parser.add_argument("--most", type=int, default=20, help="stop after so many kinds of failure")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--show", action="store_true", help="only print the first program")

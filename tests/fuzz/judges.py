@@ -1,7 +1,9 @@
 """The oracles of random programs.  Each raises `Wrong`, or `Skipped` if it does not apply.
 
-loops, python, numba  the value, the writes, the directional derivative and a second call, on a
+loops, python, numba, njit, native
+                      the value, the writes, the directional derivative and a second call, on a
                       backend, with new memory filled with NaN
+aot                   the same by a library that is built ahead of time, for one trip count
 float32, layouts      the same in single precision; with arguments of any memory layout
 forward               tangents against adjoints
 second, nested        the Hessian is symmetric; reverse over reverse is forward over reverse
@@ -15,6 +17,7 @@ jax                   the gradient by JAX, for programs without in-place writes
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -38,6 +41,8 @@ class Skipped(Exception):
 
 
 Judge = Callable[[Any, Run], None]  # of a trial and a run
+
+MACHINE_CODE = ("numba", "njit", "native")
 
 
 # ---------------------------------------------------------------- memory
@@ -94,7 +99,7 @@ def on(backend: str) -> Judge:
     def judge(trial: Any, run: Run) -> None:
         g = trial.gradient(backend)
         # Machine code does not allocate by NumPy.
-        first = compared(trial, run, g, poison=backend != "numba")
+        first = compared(trial, run, g, poison=backend not in MACHINE_CODE)
         if run.n == 2:
             second = g(*copied(run.args))[1]
             if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second)):
@@ -102,6 +107,16 @@ def on(backend: str) -> Judge:
         trial.gradients.setdefault(run.n, first)
 
     return judge
+
+
+def aot(trial: Any, run: Run) -> None:
+    """Compare, unless the library's size relations exclude the arguments."""
+    try:
+        compared(trial, run, trial.library(run).f, poison=False)
+    except ValueError as error:
+        if re.search("but should have|sizes do not fit together", str(error)):
+            raise Skipped from None
+        raise
 
 
 def float32(trial: Any, run: Run) -> None:
@@ -302,14 +317,15 @@ def turned(trial: Any, run: Run) -> None:
 
 
 JUDGES: dict[str, Judge] = {
-    **{backend: on(backend) for backend in ("loops", "python", "numba")},
+    **{backend: on(backend) for backend in ("loops", "python", *MACHINE_CODE)}, "aot": aot,
     "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
     "nested": nested, "hessian": hessian, "tapes": tapes, "vmap": vmap, "jax": jax_gradient,
     "chunks": chunks, "turned": turned,
     **{f"without {switch}": without(switch) for switch in SWITCHES},
 }  # fmt: skip
 ALWAYS = ("loops", "python")
-EXTRAS = tuple(name for name in JUDGES if name not in (*ALWAYS, "numba"))
+ON_REQUEST = (*MACHINE_CODE, "aot")  # slow: they generate machine code
+EXTRAS = tuple(name for name in JUDGES if name not in (*ALWAYS, *ON_REQUEST))
 
 
 # ---------------------------------------------------------------- comparing

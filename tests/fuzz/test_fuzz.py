@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fuzz.generate import generate
-from tests.fuzz.judges import EXTRAS, JUDGES, compared
+from tests.fuzz.judges import EXTRAS, JUDGES, ON_REQUEST, Wrong, compared
 from tests.fuzz.plain import Watched, arguments, load, plain_run
 from tests.fuzz.run import judges_of, run, signature, valid
 from tests.fuzz.shrink import shrink
@@ -78,6 +79,19 @@ def test_failures_of_one_cause_have_one_signature() -> None:
 def lowered(gradient: Any) -> str:
     """Each copy of a program has its own file, whose name occurs in its errors."""
     return re.sub(r"fuzzed_\d+", "fuzzed", gradient.lowered)
+
+
+@pytest.mark.parametrize("name", ON_REQUEST)
+def test_judges_of_machine_code(name: str, tmp_path: Path) -> None:
+    """They accept a right program, and find a value that is wrong."""
+    source = (
+        "import numpy as np\n\ndef f(x, m, y, d, s, n, idx):\n    return s * np.sum(x) + y[-1]\n"
+    )
+    trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)
+    assert run_ is not None
+    JUDGES[name](trial, run_)
+    with pytest.raises(Wrong, match="expected"):
+        JUDGES[name](trial, replace(run_, value=run_.value + 1.0))
 
 
 def test_switches_change_the_code(tmp_path: Path) -> None:

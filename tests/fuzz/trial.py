@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import s2s
+import s2s.aot
 
-from .judges import ALWAYS, JUDGES, Skipped, Wrong
+from .judges import ALWAYS, JUDGES, ON_REQUEST, Skipped, Wrong
 from .plain import WRT, Run, Watched, copied, load, plain_run
 
 TRIPS = range(4)
@@ -130,6 +132,14 @@ class Trial:
             self.compiled[key] = s2s.vmap(gradient, in_axes=axes, backend="loops")
         return self.compiled[key]
 
+    def library(self, run: Run) -> Any:
+        """A library with its gradient, built for the argument types of a run."""
+        if ("aot", "") not in self.compiled:
+            out = tempfile.mkdtemp(dir=self.folder)
+            gradient = {"f": (self.gradient("loops"), tuple(copied(run.args)))}
+            self.compiled["aot", ""] = s2s.aot.build(gradient, out=f"{out}/f").load()
+        return self.compiled["aot", ""]
+
     def taped(self) -> tuple[Any, Any]:
         """Its gradient by a tape, compiled and in plain Python."""
         if ("loops", "tapes") not in self.compiled:
@@ -161,7 +171,7 @@ def judge(
             except Skipped:
                 continue
             except s2s.UnsupportedError as error:
-                if name in (*ALWAYS, "numba"):
+                if name in (*ALWAYS, *ON_REQUEST):
                     return Verdict("refused", error.message, (name, run.n), judged)
                 judged[f"{name} refused"] += 1
                 break

@@ -33,6 +33,7 @@ from .places import Frame, NeedUnroll, Places
 from .session import Session
 from .shared import Callee, NeedInline, NeedOutline, NeedStaticArgument, Shared, last_return
 from .values import (
+    Cell,
     Conflict,
     DictVal,
     Ended,
@@ -145,6 +146,7 @@ class Specialiser:
         expressions, statements = parts[Expressions], parts[Statements]
         calls, methods = parts[Calls], parts[Methods]
         self.aliases = statements.aliases
+        self._result_cells: dict[Operand, Cell] = {}  # the first array that is a result, by value
         self.eval = expressions.eval
         self.elements = expressions.elements
         self.run = statements.run
@@ -251,7 +253,7 @@ class Specialiser:
             results.append(operand)
             return Out(len(results) - 1)
         if isinstance(value, Ref):
-            results.append(self.arrays.read(value))
+            results.append(self._result(value, results))
             out = Out(len(results) - 1, value.cell.tensor is True)
             return self._outside_array(value) or out
         if isinstance(value, TupleVal):
@@ -281,6 +283,16 @@ class Specialiser:
         return self.places.refuse(
             last_return(node), f"returning {kind_text(value)} is not supported"
         )
+
+    def _result(self, value: Ref, results: list[Operand]) -> Operand:
+        """The array of a result.  Where it is the value of another result but not its array, as the
+        gradients of `a` and `b` in `a + b`, a copy: the caller may write into each."""
+        operand = self.arrays.read(value)
+        if value.cell.tensor is not True:
+            cell = self._result_cells.setdefault(operand, value.cell)
+            if cell is not value.cell and operand in results:
+                return self.session.b.emit("copy", operand).operand
+        return operand
 
     def _outside_array(self, value: Ref) -> Argument | None:
         """The array from outside that a value is, if it is one."""
