@@ -126,7 +126,7 @@ class Loops(Part):
     def _stepped(
         self, iterator: IterVal, take: Callable[[Value], bool], until: str | None, node: core.Node
     ) -> bool:
-        """A loop that asks for an element at the beginning of each iteration."""
+        """A loop of which each iteration begins with one step of the iterator."""
         self.lazy_iterators.begun(iterator, node)
 
         def once(end: Callable[[], bool]) -> bool:
