@@ -28,7 +28,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from . import versions
@@ -69,11 +69,13 @@ translation_lock = OrderedLock(codegen_lock)
 
 def compiler_lock() -> Any:
     """Numba's compiler lock.  Imports Numba."""
-    versions.require_numba()
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.registry import cpu_target
+    # A module that is being imported is locked, too: so imports happen under a lock of s2s.
+    with nullcontext() if is_compiling() else codegen_lock:
+        versions.require_numba()
+        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.registry import cpu_target
 
-    assert cpu_target.target_context is not None  # created before the lock is acquired
+        assert cpu_target.target_context is not None  # created before the lock is acquired
     return global_compiler_lock
 
 
@@ -93,11 +95,13 @@ def kernel_locks(backend: str) -> Iterator[None]:
         with translation_lock:
             yield
         return
-    versions.require_llvm() if backend == "native" else versions.require_numba()
+    require = versions.require_llvm if backend == "native" else versions.require_numba
     if is_compiling():
+        require()
         yield
     else:
         with codegen_lock, ExitStack() as stack:
+            require()
             _making_stacks.append(stack)
             try:
                 if "numba" in sys.modules:
@@ -123,10 +127,12 @@ def hold_compiler_lock() -> None:
 # ---------------------------------------------------------------- forks
 
 # All locks are held across a fork, so that the child inherits none that is held by a thread it does
-# not have.  Handlers run before a fork in the reverse order of their registration, each acquiring
-# its locks.  `logging` has a handler, too, and its lock is needed to import Numba: it is imported
-# above, so that the locks of s2s are acquired first.  The locks of other libraries are unknown, so
-# the wait has a timeout; a lock that could not be acquired is replaced by a new one in the child.
+# not have.  A thread that imports a part of s2s, or Numba, holds one of them: the child inherits no
+# half-imported module either.  Handlers run before a fork in the reverse order of their
+# registration, each acquiring its locks.  `logging` has a handler, too, and its lock is needed to
+# import Numba: it is imported above, so that the locks of s2s are acquired first.  The locks of
+# other libraries are unknown, so the wait has a timeout; a lock that could not be acquired is
+# replaced by a new one in the child.
 FORK_TIMEOUT = 10.0  # seconds
 _held_by_fork: list[tuple[list[Any], list[Any]]] = []
 

@@ -68,6 +68,37 @@ sys.exit(any(ended))
 """
 
 
+FORK_DURING_IMPORT = """
+import faulthandler, os, signal, sys, threading, time
+faulthandler.register(signal.SIGALRM, chain=True)
+signal.alarm(%d)  # ends a process that hangs
+import numpy as np
+import s2s
+
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name == %r:
+            reached.set()
+            time.sleep(0.3)
+
+def parent(x): return np.sum(np.linalg.solve(x, np.ones(x.shape[0])))
+def child(x): return np.sum(np.sin(x) * x)
+
+reached = threading.Event()
+sys.meta_path.insert(0, Slow())
+compiling = threading.Thread(target=lambda: s2s.grad(parent)(np.eye(3) * 2.0))
+compiling.start()
+reached.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(%d)
+    gradient = s2s.grad(child)(np.ones(3))
+    os._exit(0 if np.allclose(gradient, np.sin(1.0) + np.cos(1.0)) else 1)
+compiling.join()
+sys.exit(os.waitpid(pid, 0)[1])
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("seed", range(scale.count(1, 20)))
 def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(
@@ -75,6 +106,17 @@ def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(FORK % (LIMIT, seed, LIMIT))
+    run(["-W", "ignore::DeprecationWarning", str(program)], tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("module", ["numba", "numba.core.registry", "llvmlite", "libcst"])
+def test_a_child_that_is_forked_while_a_thread_imports_can_compile(
+    tmp_path: Path, module: str
+) -> None:
+    """The lock of a module is no lock of s2s, and its owner does not exist in the child."""
+    program = tmp_path / "program.py"
+    program.write_text(FORK_DURING_IMPORT % (LIMIT, module, LIMIT))
     run(["-W", "ignore::DeprecationWarning", str(program)], tmp_path)
 
 

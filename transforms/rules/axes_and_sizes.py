@@ -121,6 +121,14 @@ def require_static(value: Any, what: str) -> Any:
     return value
 
 
+def require_flag(b: Builder, value: Any, what: str) -> bool:
+    """A compile-time flag, as keepdims=: a bool or, as in NumPy, an integer."""
+    value = require_static(value, what)
+    if not hasattr(value, "__index__"):
+        raise S2STypeError(f"{what} must be True or False, not {value!r}", span=span_of(b))
+    return bool(value)
+
+
 def axis_of(b: Builder, axis: Any, ndim: int, what: str = "axis") -> int:
     """One axis as a non-negative int."""
     axis = require_static(axis, what)

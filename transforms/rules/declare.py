@@ -36,7 +36,7 @@ from ..ir.symbolic_dims import Dim, floordiv, remainder
 from . import sign_analysis
 from .axes_and_sizes import constant_value
 from .broadcasting import infer_broadcast_shape
-from .dtypes import as_dtype
+from .dtypes import as_dtype, require_cast
 from .integer_range_checks import require_in_range
 from .operation_text import TextRule, call
 from .promotion import (
@@ -315,7 +315,10 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
             if result_dtype(name, [Scalar("float64")] * arity) == "bool":
                 refuse_keywords(path, {"dtype": dtype})
             wanted = float_dtype(path, dtype)
-            args = tuple(as_operand(b, a).astype(wanted) for a in args)
+            operands = [as_operand(b, a) for a in args]
+            for x in operands:
+                require_cast(x, wanted, "same_kind")
+            args = tuple(x.astype(wanted) for x in operands)
         if constant_value(keywords.get("where", True)) is True:
             keywords.pop("where", None)
         refuse_keywords(path, keywords)
@@ -373,12 +376,21 @@ def float_dtype(path: str, dtype: Any) -> str:
     return name
 
 
+# Keywords of NumPy's functions, of `min` and of `max`, for which None is the default.
+_DEFAULT_NONE = frozenset(
+    "casting copy device dtype key like method ndmin order out signature subok where".split()
+)
+
+
 def refuse_keywords(path: str, keywords: dict[str, Any]) -> None:
-    """Raise UnsupportedError for the first keyword of a NumPy function that is not None."""
+    """Raise UnsupportedError for the first keyword that is given, and TypeError for one that is
+    None where the function has no such default."""
     for keyword, value in keywords.items():
         if value is not None:
             advice = "assign the result instead" if keyword == "out" else f"leave out {keyword}="
             raise UnsupportedError(f"{path} with {keyword}= is not supported", advice=advice)
+        if keyword not in _DEFAULT_NONE:
+            raise TypeError(f"{path} takes no {keyword}=None")
 
 
 def as_operand(b: Builder, value: Any) -> Sym:

@@ -261,6 +261,8 @@ def test_keywords_that_are_not_supported_are_named() -> None:
     with pytest.raises(UnsupportedError, match="with initial=") as error:
         refuse_keywords("numpy.sum", {"initial": 1})
     assert error.value.advice == "leave out initial="
+    with pytest.raises(TypeError, match=r"numpy\.clip takes no axis=None"):
+        refuse_keywords("numpy.clip", {"out": None, "axis": None})
 
 
 def test_ufuncs_take_a_float_dtype() -> None:

@@ -14,7 +14,15 @@ from ...ir.builder import Builder, Sym
 from ...ir.nodes import Array, Scalar, Type, is_float
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import ATOM, Text, wrap
-from ..axes_and_sizes import axes_of, axis_of, constant_value, product, require_static, size_of
+from ..axes_and_sizes import (
+    axes_of,
+    axis_of,
+    constant_value,
+    product,
+    require_flag,
+    require_static,
+    size_of,
+)
 from ..broadcasting import ONE
 from ..declare import as_operand, float_dtype, refuse_keywords
 from ..dtypes import as_dtype
@@ -230,7 +238,7 @@ for _name in ("any", "all", "argmax", "argmin", "count_nonzero"):
 
 def _reduce(b: Builder, name: str, a: Any, axis: Any, keepdims: Any, **attrs: Any) -> Sym:
     x = as_operand(b, a)
-    keepdims = bool(require_static(keepdims, "keepdims"))
+    keepdims = require_flag(b, keepdims, "keepdims")
     if (
         x.ndim == 0
         and name not in ("mean", "var", "std")
@@ -386,7 +394,7 @@ def _extremum_surfaces(name: str, op: str, *paths: str) -> None:
         if initial is None:
             return _reduce(b, name, x, axis, keepdims)
         more = one_more(b, x, initial, axis)
-        if axis is not None or not require_static(keepdims, "keepdims"):
+        if axis is not None or not require_flag(b, keepdims, "keepdims"):
             return _reduce(b, name, more, axis, keepdims)
         found = _reduce(b, name, more, None, False)
         return b.emit("expand_dims", found, axes=tuple(range(x.ndim))) if x.ndim else found

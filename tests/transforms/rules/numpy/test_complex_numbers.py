@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import s2s
+from tests.transforms.rules.numeric import call
 
 Z = np.array([0.3 + 0.2j, -0.7 + 0.4j, 0.1 - 1.1j])
 
@@ -139,3 +140,13 @@ def test_recursion_keeps_the_convention() -> None:
     z = 0.9 + 0.4j
     gradient = s2s.grad(recursive, backend="loops")(z)
     np.testing.assert_allclose(gradient, ascent(recursive, z), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["exp", "add", "multiply", "power"])
+def test_a_dtype_that_would_discard_the_imaginary_part_raises(name):
+    z = np.array([1.0 + 2.0j])
+    args = (z,) * getattr(np, name).nin
+    with pytest.raises(TypeError, match="Cannot cast"):
+        getattr(np, name)(*args, dtype=np.float64)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        call(f"numpy.{name}", *args, dtype=np.float64)

@@ -146,6 +146,16 @@ def test_refusals():
         SURFACES["numpy.sum"](trial.b, *trial.syms)
 
 
+@pytest.mark.parametrize("keepdims", [None, 1.0, "yes", [True]])
+@pytest.mark.parametrize("name", ["sum", "mean", "any", "max", "var"])
+def test_keepdims_is_a_flag_as_in_numpy(name, keepdims):
+    with pytest.raises(TypeError):
+        getattr(np, name)(X, axis=0, keepdims=keepdims)
+    with pytest.raises(TypeError, match="keepdims must be True or False"):
+        call(f"numpy.{name}", X, axis=0, keepdims=keepdims)
+    assert call(f"numpy.{name}", X, axis=0, keepdims=1).shape == (1, 3, 4)
+
+
 def test_empty_reductions_raise_as_numpy_does():
     with pytest.raises(ValueError, match="zero-size array"):
         call("numpy.max", np.zeros(0))

@@ -9,7 +9,14 @@ import numpy as np
 
 from ....ir.builder import Builder, Sym
 from ....ir.op_registry import SURFACES, surface
-from ...axes_and_sizes import axes_of, require_equal, require_static, size_of, unsupported_error
+from ...axes_and_sizes import (
+    axes_of,
+    require_equal,
+    require_flag,
+    require_static,
+    size_of,
+    unsupported_error,
+)
 from ...declare import as_operand
 from ...operation_text import call
 from ..bilinear import transpose_matrices
@@ -213,7 +220,7 @@ def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = 
     if x.ndim == 0:
         return b.emit("absolute", x)
     axes = tuple(range(x.ndim)) if axis is None else axes_of(b, axis, x.ndim)
-    keep = bool(require_static(keepdims, "keepdims"))
+    keep = require_flag(b, keepdims, "keepdims")
     if ord is None and (axis is None or len(axes) < 3):
         return _euclidean(b, x, axes, keep)
     if len(axes) == 1:
