@@ -45,9 +45,10 @@ def judge(
     dtype: Any,
     arrange: Callable[[Any], Any] = lambda tree: tree,
     label: str = "",
+    repeated: float = 1e-12,
 ) -> None:
     """Run `f`, the transformed function, and compare it with the plain one.  `arrange` determines
-    the memory layout of the arguments."""
+    the memory layout of the arguments, `repeated` is the tolerance of a second call."""
     label = f"{case.name}, n={n}, {np.dtype(dtype).name}, {label}".rstrip(", ")
     rtol = 1e-9 if dtype is np.float64 else case.rtol32
 
@@ -79,7 +80,7 @@ def judge(
     args, kwargs = arrange(case.arguments(n, dtype))
     with contextlib.redirect_stdout(io.StringIO()):
         _, again = f(*args, **kwargs)
-    oracle.assert_close(again, before, 1e-12, f"second call of {label}")
+    oracle.assert_close(again, before, repeated, f"second call of {label}")
     oracle.assert_close(gradients, before, 0.0, f"first result after a second call of {label}")
 
 

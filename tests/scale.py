@@ -22,6 +22,7 @@ FAMILIES = {
     "tests/cuda/test_compile_gate.py::test_corpus": 8,
     "tests/cuda/test_emulation.py::test_corpus": 20,
     "tests/cuda/test_gate.py::test_corpus": 12,
+    "tests/cuda/test_launches.py::test_rows": 8,
     "tests/fuzz/test_fuzz.py::test_random_programs": 5,
     "tests/s2s/codegen/elementary/test_elementary.py::test_error": 20,
     "tests/s2s/backends/test_backends.py::test_numba": 15,

@@ -37,6 +37,7 @@ from .ir.nodes import (
     Array,
     Assign,
     Draw,
+    Function,
     Module,
     Op,
     Scalar,
@@ -49,7 +50,7 @@ from .ir.nodes import (
 )
 from .ir.printer import print_ir
 from .ir.record import field, record
-from .ir.symbolic_dims import Guard
+from .ir.symbolic_dims import Facts, Guard
 from .lower.loops.parallelize import ParallelVerdict
 from .lower.lower import lower, lower_to_cuda
 from .lower.target.program import CudaProgram
@@ -57,6 +58,7 @@ from .simplify import simplify
 from .simplify.code_sinking import sink
 from .simplify.cse import eliminate_common_subexpressions
 from .simplify.inline_calls import inline_calls
+from .simplify.lists_to_slots import lists_to_slots
 from .simplify.reuse_powers import reuse_powers
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.shared import last_return
@@ -280,7 +282,7 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
     if request.calls == "keep+inline":
-        module = inline_calls(module, facts).map(lambda f, _: canonicalize_slots(f))
+        module = inline_calls(module, facts).map(_with_slots, facts)
         yield "inline", module
     module.main.notes["user_params"] = list(request.args)
     # of the kernel's parameters: the user's own, not parts of one or reached through an object
@@ -291,6 +293,11 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
     module = plan_tape(reuse_powers(module), facts)
     module = sink(simplify(module, facts))
     yield "save", module
+
+
+def _with_slots(function: Function, facts: Facts | None) -> Function:
+    """An inlined function with the slots that inlining at once gives it."""
+    return canonicalize_slots(lists_to_slots(function, facts or Facts()))
 
 
 def _unpack_value(spec: Specialised) -> None:

@@ -2,12 +2,19 @@
 
 All work is issued on one stream.  Memory comes from the pool of the device, in the order of the
 stream, and is used again (`memory_cache.py`).  Arrays of other libraries are taken over after the
-work that produces them; libraries that take ours wait for our stream.
+work that produces them; libraries that take ours wait for our stream.  When memory goes back to its
+owner, the owner's stream waits for the other one, as far as it is known: that of DLPack's consumer,
+and the default stream of a library whose array we have read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from ctypes import memmove
 from importlib import import_module
+from itertools import accumulate
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,7 +27,7 @@ from .device_array import (
     contiguous_strides,
     refuse_strided,
 )
-from .execution import Device
+from .execution import Device, Pair
 from .kernel_text import KernelText
 from .memory_cache import Allocation, MemoryCache
 
@@ -29,13 +36,22 @@ NO_DRIVER = (
 )
 
 
+# Flags of errors and scalar results are copied by way of so much pinned memory.
+PINNED_BYTES = 32768
+
+
 class Borrowed:
-    """Memory of an array of another library, which is kept alive."""
+    """Memory of an array of another library, which is kept alive.  `released` is called before the
+    library may use the memory again."""
 
-    __slots__ = ("__weakref__", "address", "nbytes", "owner")
+    __slots__ = ("__weakref__", "address", "nbytes", "owner", "released")
 
-    def __init__(self, owner: Any, address: int, nbytes: int) -> None:
+    def __init__(self, owner: Any, address: int, nbytes: int, released: Callable[[], None]) -> None:
         self.owner, self.address, self.nbytes = owner, address, nbytes
+        self.released = released
+
+    def __del__(self) -> None:
+        self.released()
 
 
 class CudaDevice(Device):
@@ -58,6 +74,8 @@ class CudaDevice(Device):
         self.capability: tuple[int, int] = (int(found.major), int(found.minor))
         self.description = f"{self._device.name}, compute capability {found.major}.{found.minor}"
         self._loaded: dict[str, Any] = {}
+        self._pinned: int | None = None
+        self._pinned_lock = Lock()
         self._gemm = cublas.Gemm(self.stream_number)
         self._memory = MemoryCache(
             lambda nbytes: self._device.allocate(nbytes, stream=self._stream)
@@ -81,13 +99,33 @@ class CudaDevice(Device):
             )
         )
 
-    def _copy_out(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
+    def _copy_out(self, pairs: list[Pair]) -> None:
+        places = list(accumulate((-(-array.nbytes // 8) * 8 for _, array in pairs), initial=0))
+        if places[-1] > PINNED_BYTES:
+            for memory, array in pairs:
+                self._copy_to(array.ctypes.data, memory, array.nbytes)
+            self._stream.sync()
+            return
+        with self._pinned_lock:
+            page = self._pinned_page()
+            for (memory, array), place in zip(pairs, places):
+                self._copy_to(page + place, memory, array.nbytes)
+            self._stream.sync()
+            for (_, array), place in zip(pairs, places):
+                memmove(array.ctypes.data, page + place, array.nbytes)
+
+    def _copy_to(self, address: int, memory: Any, nbytes: int) -> None:
         self._done(
-            self._driver.cuMemcpyDtoHAsync(
-                array.ctypes.data, memory.address, array.nbytes, self.stream_number
-            )
+            self._driver.cuMemcpyDtoHAsync(address, memory.address, nbytes, self.stream_number)
         )
-        self._stream.sync()
+
+    def _pinned_page(self) -> int:
+        """The address of memory of the host that the device copies into without the driver."""
+        if self._pinned is None:
+            status, address = self._driver.cuMemAllocHost(PINNED_BYTES)
+            self._done(status)
+            self._pinned = int(address)
+        return self._pinned
 
     def copy_between(self, source: Any, target: Any, nbytes: int) -> None:
         if nbytes:
@@ -145,19 +183,29 @@ class CudaDevice(Device):
         if not contiguous_strides(view.shape, strides, dtype.itemsize):
             refuse_strided(f"the {name}")
         count = int(np.prod(view.shape, dtype=np.int64)) * dtype.itemsize
-        memory = Borrowed((x, view), int(view.ptr), count)
+        memory = Borrowed((x, view), int(view.ptr), count, self._let_default_stream_wait)
         return DeviceArray(self, memory, view.shape, dtype, writeable=not view.readonly)
 
     def dlpack(self, array: DeviceArray, *, stream: int | None = None, **options: Any) -> Any:
         if stream != -1:  # the consumer's stream has to wait for ours
             self._wait(stream)
-        return dlpack.capsule(array, self.dlpack_device)
+        return dlpack.capsule(array, self.dlpack_device, lambda: self._wait_for(stream))
 
     def _wait(self, stream: int | None) -> None:
         """Let a stream of another library wait for the work so far."""
-        number = 0 if stream in (None, 1) else int(stream or 0)
-        other = self._core.Stream.from_handle(number)
-        other.wait(self._stream)
+        self._core.Stream.from_handle(_handle(stream)).wait(self._stream)
+
+    def _wait_for(self, stream: int | None) -> None:
+        """Let our stream wait for the work of a library that releases an array of ours, whose
+        memory may be used again then."""
+        with suppress(Exception):  # at the end of the process there may be no driver
+            self._stream.wait(self._core.Stream.from_handle(_handle(stream)))
+
+    def _let_default_stream_wait(self) -> None:
+        """Let the default stream wait for ours: a library may use memory again that our kernels
+        still read."""
+        with suppress(Exception):
+            self._wait(None)
 
     # ---- launches
 
@@ -180,6 +228,12 @@ class CudaDevice(Device):
     def synchronise(self) -> None:
         self.counts.synchronisations += 1
         self._stream.sync()
+
+
+def _handle(stream: int | None) -> int:
+    """The handle of a stream by its number in DLPack's protocol; that of the default stream if it
+    is not known."""
+    return 0 if stream in (None, 1, -1) else int(stream or 0)
 
 
 _SCALARS: dict[str, Any] = {

@@ -94,17 +94,16 @@ class DeviceArray:
     def numpy(self) -> Any:
         """A copy on the host: an array, or a scalar if the array has no axes."""
         found = np.empty(self.shape, self.dtype)
-        self._check()
-        if found.size:
-            self._device.copy_out(self._memory, found)
+        pairs = [(self._memory, found)] if found.size else []
+        # Raises the errors of the calls so far, and that of the call that computes this array.
+        self._device.check_calls(self._call, *pairs)
+        self._call = None
         return found if self.shape else found[()]
 
     def _check(self) -> None:
         """Raise the errors of the calls so far, and that of the call that computes this array."""
-        self._device.check_calls()
-        if self._call is not None:
-            self._call.finish()
-            self._call = None
+        self._device.check_calls(self._call)
+        self._call = None
 
     def item(self) -> Any:
         """The only element, as a Python number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 CUDA, CUDA_MANAGED = 2, 13  # DLDeviceType
@@ -42,7 +43,9 @@ _held: dict[int, tuple[Any, ...]] = {}
 
 @_Deleter
 def _delete(managed: Any) -> None:
-    _held.pop(ctypes.addressof(managed.contents), None)
+    held = _held.pop(ctypes.addressof(managed.contents), None)
+    if held is not None:
+        held[-1]()  # before the array is dropped, whose memory may then be used again
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -63,8 +66,9 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 )
 
 
-def capsule(array: Any, device: tuple[int, int]) -> Any:
-    """The DLPack capsule of an array; the array is kept until its consumer releases it."""
+def capsule(array: Any, device: tuple[int, int], released: Callable[[], None]) -> Any:
+    """The DLPack capsule of an array; the array is kept until its consumer releases it, and then
+    `released` is called, which must not raise."""
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     managed = _Managed()
     managed.tensor = _Tensor(
@@ -72,6 +76,6 @@ def capsule(array: Any, device: tuple[int, int]) -> Any:
         _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0,
     )  # fmt: skip
     managed.deleter = _delete
-    _held[ctypes.addressof(managed)] = (managed, shape, array)
+    _held[ctypes.addressof(managed)] = (managed, shape, array, released)
     destructor = ctypes.cast(_delete_unused, ctypes.c_void_p)
     return _new(ctypes.addressof(managed), _NAME, destructor)

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import S2STypeError
 from . import emulator
 from .device_array import DeviceArray, checked_dtype
-from .execution import Device
+from .execution import Device, Pair
 from .kernel_text import KernelText
 from .retarget import POISON
 
@@ -81,13 +81,14 @@ class EmulatedDevice(Device):
         if self.shadow is not None:
             self.shadow.written(memory.address, array.nbytes)
 
-    def _copy_out(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
-        base = getattr(memory, "base", memory)
-        array[...] = base.array(memory.address, array.shape, array.dtype)
+    def _copy_out(self, pairs: list[Pair]) -> None:
+        for memory, array in pairs:
+            base = getattr(memory, "base", memory)
+            array[...] = base.array(memory.address, array.shape, array.dtype)
 
     def copy_between(self, source: Any, target: Any, nbytes: int) -> None:
         kept = np.empty(nbytes, np.uint8)
-        self._copy_out(source, kept)
+        self._copy_out([(source, kept)])
         self._copy_in(target, kept)
 
     def _fill(self, memory: Any, pattern: bytes, nbytes: int) -> None:

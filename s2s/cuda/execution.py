@@ -22,9 +22,14 @@ _ERRORS, _VALUES = 5, 4  # elements of `err` and `err_values`
 MAX_UNCHECKED = 256
 
 
+# A memory of the device, and the array of the host that it is copied to.
+Pair = tuple[Any, "np.ndarray[Any, Any]"]
+
+
 @dataclass
 class Counts:
-    """The operations of a device since the counts were set to 0."""
+    """The operations of a device since the counts were set to 0.  `bytes_accessed` are the sizes of
+    the arrays that kernels and products are given."""
 
     launches: int = 0
     gemm_calls: int = 0
@@ -34,6 +39,7 @@ class Counts:
     copies_out: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    bytes_accessed: int = 0
 
     def reset(self) -> None:
         for field in fields(self):
@@ -70,12 +76,14 @@ class Device:
         self.counts.bytes_in += array.nbytes
         self._copy_in(memory, array)
 
-    def copy_out(self, memory: Any, array: np.ndarray[Any, Any]) -> None:
-        """Copy the start of a memory into a contiguous array of the host; waits for the device."""
-        self.counts.copies_out += 1
-        self.counts.bytes_out += array.nbytes
-        self.counts.synchronisations += 1
-        self._copy_out(memory, array)
+    def copy_out(self, *pairs: Pair) -> None:
+        """For each pair, copy the start of a memory into a contiguous array of the host; waits for
+        the device once."""
+        if pairs:
+            self.counts.copies_out += len(pairs)
+            self.counts.bytes_out += sum(array.nbytes for _, array in pairs)
+            self.counts.synchronisations += 1
+            self._copy_out(list(pairs))
 
     def from_host(self, value: Any, dtype: Any = None) -> DeviceArray:
         """A copy of an array of the host."""
@@ -121,12 +129,17 @@ class Device:
         if len(self.unchecked) > MAX_UNCHECKED:
             self.check_calls()
 
-    def check_calls(self) -> None:
-        """Raise the first error of the calls of this thread so far.  Those after it are checked
-        next time."""
+    def check_calls(self, last: Call | None = None, *pairs: Pair) -> None:
+        """Raise the first error of the calls of this thread so far, and of the call `last`.  Those
+        after it are checked next time.  The flags are copied together with `pairs`."""
         calls = self.unchecked
+        others = [] if last is None or any(c is last for c in calls) else [last]
+        flags = (pair for call in [*calls, *others] for pair in call.flags_to_copy())
+        self.copy_out(*flags, *pairs)
         while calls:
             calls.pop(0).finish()
+        for call in others:
+            call.finish()
 
     # ---- methods of subclasses
 
@@ -136,7 +149,7 @@ class Device:
     def _copy_in(self, memory: Any, array: Any) -> None:
         raise NotImplementedError
 
-    def _copy_out(self, memory: Any, array: Any) -> None:
+    def _copy_out(self, pairs: list[Pair]) -> None:
         raise NotImplementedError
 
     def copy_between(self, source: Any, target: Any, nbytes: int) -> None:
@@ -171,6 +184,7 @@ class Call:
         self.failures: Any = ()
         self.error: Exception | None = None
         self._flags: Any = None
+        self._read: Any = None  # a copy of the flags
 
     def begin(self, failures: Any) -> tuple[DeviceArray, DeviceArray]:
         self.failures = failures
@@ -203,6 +217,8 @@ class Call:
         if blocks < 1 or len(arguments) != len(text.types):
             raise AssertionError(f"{text.name}: {blocks} blocks, {len(arguments)} arguments")
         values = [argument(t, v) for t, v in zip(text.types, arguments)]
+        arrays = (a for a in arguments if isinstance(a, DeviceArray) and a is not self._err)
+        self.device.counts.bytes_accessed += sum(a.nbytes for a in arrays)
         self.device.launch(text, int(blocks), int(threads), values)
 
     def gemm(
@@ -227,14 +243,15 @@ class Call:
         self.device.counts.gemm_calls += 1
         # Before a library call nothing tests the flag; what it computes after an error is not used.
         if self.device.library_gemm(*given):
+            self.device.counts.bytes_accessed += a.nbytes + b.nbytes + c.nbytes
             return
         tiles = -(-m // GEMM_TILE) * -(-n // GEMM_TILE)
         self.launch(kernel, batch * tiles, GEMM_THREADS, self._err, *given)
 
     def fetch(self, array: DeviceArray) -> Any:
-        self.report()
         found = np.empty(1, array.dtype)
-        self.device.copy_out(array._memory, found)
+        self.device.copy_out(*self.flags_to_copy(), (array._memory, found))
+        self._raise()
         return found[0]
 
     def check(self) -> None:
@@ -242,20 +259,27 @@ class Call:
 
     def report(self) -> None:
         """Raise the error of the call, if there is one; waits for the device."""
+        self.device.copy_out(*self.flags_to_copy())
+        self._raise()
+
+    def flags_to_copy(self) -> list[Pair]:
+        """The flags of the call and where they are to be copied to, if it may have failed."""
+        if self.error is not None or not self.failures or self._flags is None:
+            return []
+        self._read = np.empty(_ERRORS + _VALUES, np.int64)
+        return [(self._flags, self._read)]
+
+    def _raise(self) -> None:
+        """Raise the error that the copied flags tell of."""
+        if self.error is None and self._read is not None and self._read[0]:
+            self.error = self.translate(failure(self.failures, self._read))
         if self.error is not None:
-            raise self.error
-        if not self.failures or self._flags is None:
-            return
-        flags = np.empty(_ERRORS + _VALUES, np.int64)
-        self.device.copy_out(self._flags, flags)
-        if flags[0]:
-            self.error = self.translate(failure(self.failures, flags))
             raise self.error
 
     def finish(self) -> None:
-        """Report the error of a call that has returned.  If there is none, later calls return at
-        once."""
-        self.report()
+        """Report the error of a call that has returned, by the flags copied last.  If there is
+        none, later calls return at once."""
+        self._raise()
         self._flags = None
 
 

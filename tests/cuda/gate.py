@@ -23,6 +23,7 @@ from typing import Any  # noqa: E402
 import numpy as np  # noqa: E402
 
 from tests.corpus import Case, load  # noqa: E402
+from tests.corpus.known import KNOWN  # noqa: E402
 from tests.cuda import simulator  # noqa: E402
 from tests.judge import judge, transform  # noqa: E402
 
@@ -36,7 +37,9 @@ def outcome(case: Case, dtype: Any, block: int, trips: tuple[int, ...]) -> dict[
         f = transform(case, "loops")
         try:
             for n in trips:
-                judge(case, f, n, dtype, label=f"blocks of {block}")
+                # Atomic additions are in any order, which changes the last digits.
+                repeated = 1e-12 if dtype is np.float64 else case.rtol32
+                judge(case, f, n, dtype, label=f"blocks of {block}", repeated=repeated)
         except UnsupportedError as error:
             found["outcome"] = f"refused: {error.message}"
             found["line"] = error.line
@@ -61,6 +64,8 @@ def main() -> None:
     cases = load()
     first, step = map(int, options.part.split("/"))
     names = (options.names or sorted(cases))[first::step]
+    if options.dtype == "float32":
+        names = [name for name in names if f"{name}[float32]" not in KNOWN]
     dtype = getattr(np, options.dtype)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["S2S_CACHE_DIR"] = cache

@@ -25,7 +25,7 @@ STATISTICS = Path(__file__).with_name("statistics.json")
 PARTS = 48
 VARIANTS = [("float64", 4), ("float32", 2), ("float64", 2), ("float32", 4)]
 # Programs with a loop of the host that launches kernels of one thread only.
-MOST_GLUE_PROGRAMS = 32
+MOST_GLUE_PROGRAMS = 6
 
 
 def gate(*options: str) -> dict[str, Any]:

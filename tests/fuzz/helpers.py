@@ -1,9 +1,10 @@
 """Random programs of helpers, methods and closures, in the modes of `S2S_CALLS`.
 
 The helpers return one or two arrays or a number and a size, return early, write into their first
-argument, loop, take flags and defaults, define functions, and call each other.  `f(a, b)` calls
-them with two arrays, in loops, too.  Each mode must give the value of plain Python and the
-gradients of the program that is inlined at once.
+argument, loop for a count, until a condition holds or over slices, branch inside loops, take flags
+and defaults, define functions, call each other and themselves.  `f(a, b, n)` calls them with two
+arrays, in loops, too; `n` is the depth of recursions.  Each mode must give the value of plain
+Python and the gradients of the program that is inlined at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import s2s
 MODES = ("inline", "keep", "keep+inline")
 UNARY = ("np.sin({0})", "np.tanh({0})", "np.exp(-{0}*{0})", "0.5*{0}", "({0} + 1.0)")
 BINARY = ("{0}*{1}", "{0}+{1}", "{0}-0.5*{1}", "{0}*np.cos({1})", "np.where({0}>0.2, 1.0, 0.5)*{1}")
-KINDS = "plain pair early writes loop flag closure scalar nested".split()
+KINDS = "plain pair early writes loop until slices flag closure scalar recursive nested".split()
 Lines = list[str]
 
 
@@ -54,10 +55,12 @@ class Generator:
         ]
         for i in range(r.randint(2, 5)):
             kind = r.choice(KINDS if self.helpers else KINDS[:-1])
-            lines += [f"def h{i}(x, y{', deep=False, k=1' if kind == 'flag' else ''}):"]
+            more = {"flag": ", deep=False, k=1", "recursive": ", n"}.get(kind, "")
+            lines += [f"def h{i}(x, y{more}):"]
             lines += [f"    {line}" for line in getattr(self, kind)()]
-            self.helpers.append(("plain" if kind == "nested" else kind, f"h{i}"))
-        lines += ["def f(a, b):", "    v = a * 1.0", "    u = b * 1.0"]
+            plain = kind in ("nested", "until", "slices")
+            self.helpers.append(("plain" if plain else kind, f"h{i}"))
+        lines += ["def f(a, b, n):", "    v = a * 1.0", "    u = b * 1.0"]
         for i in range(r.randint(3, 6)):
             names, indent = ["v", "u"], "    "
             if r.random() < 0.25:
@@ -97,6 +100,45 @@ class Generator:
         step = self.expression(["s", "y"])
         return ["s = x * 1.0", f"for i in range({count}):", f"    s = {step} + 0.0", "return s"]
 
+    def until(self) -> Lines:
+        """A while loop whose test may call a helper, with a branch in its body."""
+        test = "np.sum(s * s) > 0.3"
+        if self.helpers and self.r.random() < 0.3:
+            kind, helper = self.r.choice(self.helpers)
+            test = f"np.sum({helper}(s, y)) > 0.3" if kind == "plain" else test
+        return [
+            "s = x * 1.0",
+            "k = 0",
+            f"while {test} and k < 4:",
+            f"    t = {self.expression(['s', 'y'])}",
+            "    if np.sum(t) > 0.1:",
+            f"        s = 0.5 * s + 0.1 * {self.expression(['t', 's'])}",
+            "    else:",
+            f"        s = 0.7 * s + 0.0 * {self.expression(['t', 'y'])}",
+            "    k += 1",
+            "return s * y",
+        ]
+
+    def slices(self) -> Lines:
+        """A loop over slices of different lengths."""
+        return [
+            "s = 0.0",
+            "for i in range(x.shape[0]):",
+            f"    t = {self.expression(['x[i:]', 'y[i:]'])} + 0.0",
+            f"    s = s + 0.2 * np.sum({self.expression(['t', 'x[i:]'])})",
+            "return s * y",
+        ]
+
+    def recursive(self) -> Lines:
+        own = f"h{len(self.helpers)}"
+        second = self.r.choice(["", f" + 0.3 * {own}(y, t, n - 2)"])
+        return [
+            "if n <= 0:",
+            f"    return {self.expression(['x', 'y'])} + 0.0",
+            f"t = {self.expression(['x', 'y'])} + 0.0",
+            f"return 0.6 * {own}(np.sin(t), y, n - 1) * {self.expression(['x', 't'])}{second}",
+        ]
+
     def flag(self) -> Lines:
         return ["if deep:", f"    x = {self.expression(['x', 'y'])}", "return x * y[k]"]
 
@@ -114,11 +156,11 @@ class Generator:
         return [f"t = np.sum({t})", "n = x.shape[0]", "return t / n, n"]
 
     def nested(self) -> Lines:
-        return [*self.call(["x", "y"]), f"return {self.expression(['x', 'y', 'q'])} + 0.0"]
+        return [*self.call(["x", "y"], "2"), f"return {self.expression(['x', 'y', 'q'])} + 0.0"]
 
     # ---- calls
 
-    def call(self, names: list[str]) -> Lines:
+    def call(self, names: list[str], depth: str = "n") -> Lines:
         """A call of a helper, whose result is `q`."""
         r = self.r
         kind, helper = r.choice(self.helpers)
@@ -127,6 +169,8 @@ class Generator:
             return [f"q, p = {helper}({a}, {b})", "q = q * p"]
         if kind == "scalar":
             return [f"p, m = {helper}({a}, {b})", f"q = {b} * p * m"]
+        if kind == "recursive":
+            return [f"q = {helper}({a}, {b}, {depth})"]
         if kind == "flag":
             options = r.choice(["", ", True", ", deep=False, k=2", ", False, 0"])
             return [f"q = {helper}({a}, {b}{options})"]
@@ -146,13 +190,13 @@ def made(seed: int) -> tuple[str, Any]:
     return text, module.f
 
 
-def check(seed: int) -> None:
+def check(seed: int, backend: str = "loops") -> None:
     """Raises unless all modes agree."""
-    args = np.array([0.31, 0.52, 0.73, 0.14]), np.array([0.2, -0.4, 0.6, 0.9])
+    args = np.array([0.31, 0.52, 0.73, 0.14]), np.array([0.2, -0.4, 0.6, 0.9]), 3
     expected: Any = None
     for mode in MODES:
         text, f = made(seed)
-        with mock.patch.dict(os.environ, {"S2S_CALLS": mode, "S2S_BACKEND": "loops"}):
+        with mock.patch.dict(os.environ, {"S2S_CALLS": mode, "S2S_BACKEND": backend}):
             value, gradients = s2s.value_and_grad(f, wrt=(0, 1))(*args)
         where = f"program {seed}, {mode}:\n{text}"
         np.testing.assert_allclose(value, f(*args), rtol=1e-9, atol=1e-11, err_msg=where)

@@ -16,11 +16,12 @@ def test_modes_agree(seed: int) -> None:
 
 
 def test_programs_are_varied_and_reproducible() -> None:
-    texts = [helpers.made(seed)[0] for seed in range(40)]
-    assert texts == [helpers.made(seed)[0] for seed in range(40)]
-    assert len({*texts}) == 40
+    texts = [helpers.made(seed)[0] for seed in range(80)]
+    assert texts == [helpers.made(seed)[0] for seed in range(80)]
+    assert len({*texts}) == 80
     together = "\n".join(texts)
-    for part in ("return a * 1.0, b", "if np.sum(x)", "x[1:] +=", "def inner", "deep", "for i in"):
+    for part in ("return a * 1.0, b", "if np.sum(x)", "x[1:] +=", "def inner", "deep", "for i in",
+                 "while ", "x[i:]", "n - 1"):  # fmt: skip
         assert part in together, part
 
 
@@ -29,7 +30,7 @@ def test_the_gradient_of_inlining_is_that_of_differences() -> None:
     import s2s
 
     _, f = helpers.made(3)
-    args = np.array([0.31, 0.52, 0.73, 0.14]), np.array([0.2, -0.4, 0.6, 0.9])
+    args = np.array([0.31, 0.52, 0.73, 0.14]), np.array([0.2, -0.4, 0.6, 0.9]), 3
     want = finite_differences(f, args, {}, ("a", "b"))
     got = s2s.grad(f, wrt=(0, 1), backend="loops")(*args)
     for a, b in zip(got, want):

@@ -15,7 +15,8 @@ from ..ir.builder import NameSupply
 from ..ir.nodes import Block, Call, Draw, Function, Module, Print, Raise, calls_in, map_blocks, walk
 from ..ir.record import record, replace
 from ..rules.random_draws import refuse_second_draw
-from .callee_pairs import CalleePair
+from .callee_pairs import CalleePair, PairKey
+from .recursive_pairs import RecursivePairs
 
 
 @record(frozen=True)
@@ -43,8 +44,11 @@ class CalleeVjps:
         self.copies: dict[str, str] = {}
         # By function, positions of parameters and seeded results: the pair of functions, or None
         # if there is none.  `demanded` are the parameters that are active at some call.
-        self.pairs: dict[tuple[str, tuple[int, ...], tuple[int, ...]], CalleePair | None] = {}
+        self.pairs: dict[PairKey, CalleePair | None] = {}
+        # Groups of functions that call each other, while their pairs are being made.
+        self.groups: list[RecursivePairs] = []
         self.demanded: dict[str, set[int]] = {}
+        self.cycles: dict[str, frozenset[str]] = {}
         self.printing = _functions_with(module, Print)
         self.drawing = _functions_with(module, Draw)
         # Reuse the VJPs that an earlier differentiation has generated.
@@ -63,6 +67,24 @@ class CalleeVjps:
             self.known[key] = CalleeVjp(self.names.fresh(f"{function}_vjp"), *key)
             self.todo.append(self.known[key])
         return self.known[key].name
+
+    def cycle(self, function: str) -> frozenset[str]:
+        """The functions that a function calls and that call it, itself included; none if it does
+        not call itself."""
+        if function not in self.cycles:
+            reached = self._reached(function)
+            cycle = {n for n in reached if function in self._reached(n)}
+            self.cycles[function] = frozenset(cycle if function in reached else ())
+        return self.cycles[function]
+
+    def _reached(self, function: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [function]
+        while todo:
+            new = {*calls_in(self.functions[todo.pop()].body)} - seen
+            seen |= new
+            todo += new
+        return seen
 
     def without_effects(self, function: Function) -> Function:
         """The function without its prints and errors."""

@@ -9,8 +9,9 @@ differentiated like any other function:
   matching `Save` becomes a `restore` of that adjoint;
 - the mirror of a mirrored loop runs forward again.
 
-A call becomes a call of the callee's own vector-Jacobian product (`callee_vjps.py`), which
-recomputes the callee's forward values.
+The adjoint of a call is a pair of functions (`callee_pairs.py`).  Where there is none, it is a call
+of the callee's own vector-Jacobian product (`callee_vjps.py`), which recomputes the callee's
+forward values.
 
 A slot has one `Save` and one `restore`, in loop nests of the same trip counts that run in
 opposite directions.
@@ -66,13 +67,15 @@ from ..ir.symbolic_dims import Dim, Facts
 from ..rules.random_draws import refuse_active_draw
 from ..simplify.dce import eliminate_dead_code
 from .activity import Activity, differentiable
-from .callee_pairs import CalleePair, split_vjp
+from .callee_pairs import CalleePair, CutVjp, PairCall, PairKey, cut_vjp, make_pair
 from .callee_vjps import CalleeVjps
 from .cotangents import Adjoints, Bars, LoopBars, bar_type, with_own_sizes
 from .custom_derivative import inline
 from .detach_tests import detach_tests
 from .log_domain import mark_log_domain
+from .recursive_pairs import RecursivePairs
 from .revolve import emit_checkpointed_sweep, free_variables, prune_carried_state
+from .tape_stacks import Stacks, create_stacks
 
 
 def reverse(
@@ -107,17 +110,22 @@ def generate_callee_vjps(products: CalleeVjps) -> None:
 def callee_pair(
     products: CalleeVjps, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]
 ) -> CalleePair | None:
-    """The adjoint of a call as two functions (`callee_pairs.py`); None for a function that calls
-    itself, and for one whose product cannot be split."""
+    """The adjoint of a call as two functions (`callee_pairs.py`); None for a function whose product
+    cannot be split."""
     f = products.functions[function]
-    if not (products.split and f.notes.get("stays_call")):
+    cycle = products.cycle(function)
+    if not products.split or not f.notes.get("callee"):
         return None
-    for positions in (tuple(sorted(products.demanded.get(function, wanted))), wanted):
+    demanded = tuple(sorted(products.demanded.get(function, wanted)))
+    for group in products.groups:
+        if function in group.members:
+            return group.request((function, demanded, seeded))
+    for positions in (demanded, wanted):
         key = (function, positions, seeded)
         if key not in products.pairs:
             products.pairs[key] = None
             try:
-                products.pairs[key] = _make_pair(products, *key)
+                _make_pairs(products, key, cycle)
             except UnsupportedError:
                 if positions == wanted:
                     raise
@@ -126,19 +134,32 @@ def callee_pair(
     return None
 
 
-def _make_pair(
-    products: CalleeVjps, function: str, wanted: tuple[int, ...], seeded: tuple[int, ...]
-) -> CalleePair | None:
+def _make_pairs(products: CalleeVjps, key: PairKey, cycle: frozenset[str]) -> None:
+    """Make the pair of a function, and of those in a cycle of calls with it."""
+    if cycle:
+        group = RecursivePairs(cycle, products.names)
+        group.request(key)
+        products.groups.append(group)
+        try:
+            pairs = group.make(lambda key: _cut_vjp(products, key, True)) or {}
+        finally:
+            products.groups.remove(group)
+    else:
+        cut = _cut_vjp(products, key)
+        pairs = {} if cut is None else {key: make_pair(cut, key[1], products.names)}
+    for own, (fwd, rev, pair) in pairs.items():
+        rev.notes["pair"] = (own, pair)
+        products.functions |= {fwd.name: fwd, rev.name: rev}
+        products.pairs[own] = pair
+
+
+def _cut_vjp(products: CalleeVjps, key: PairKey, recursive: bool = False) -> CutVjp | None:
+    function, wanted, seeded = key
     f = products.functions[function]
     names, facts = tuple(f.params[i].name for i in wanted), f.notes["facts"].copy()
     f = replace(f, notes={**f.notes, "facts": facts})
-    made = split_vjp(f, reverse_function(f, names, seeded, facts, products), wanted, products.names)
-    if made is None:
-        return None
-    fwd, rev, pair = made
-    rev.notes["pair"] = ((function, wanted, seeded), pair)
-    products.functions |= {fwd.name: fwd, rev.name: rev}
-    return pair
+    vjp = _vjp_with_pair_calls(f, names, seeded, facts, products)
+    return cut_vjp(f, vjp, vjp.notes.pop("pair_calls"), recursive)
 
 
 def reverse_function(
@@ -158,6 +179,29 @@ def reverse_function(
     `notes["forward"]` is the number of statements before the sweep; `notes["places"]` are the
     indices of the original statements of the body among them.  `within` is true if the function
     is part of a sweep."""
+    made = _vjp_with_pair_calls(function, wrt, seeded, facts, products, names, inner, within)
+    stacks: Stacks = {}
+    calls: dict[int, tuple[str, ...]] = {}
+    names = names or NameSupply(names_of(made))
+    for call in made.notes.pop("pair_calls"):
+        own = call.pair.stacks_at(call.original.args, names)
+        stacks |= own
+        calls |= {id(call.fwd): tuple(own), id(call.rev): tuple(own)}
+    return create_stacks(made, calls, stacks, names)
+
+
+def _vjp_with_pair_calls(
+    function: Function,
+    wrt: tuple[str, ...],
+    seeded: tuple[int, ...],
+    facts: Facts | None,
+    products: CalleeVjps,
+    names: NameSupply | None = None,
+    inner: tuple[str, ...] = (),
+    within: bool = False,
+) -> Function:
+    """As `reverse_function`, but calls lack the stacks that they take; `notes["pair_calls"]` are
+    those that may take some."""
     outs = [function.results[i] for i in seeded]
     if names is None:
         names, facts = NameSupply(names_of(function)), with_index_bounds(function, facts)
@@ -220,7 +264,8 @@ class _Reverser:
         # Additions to the forward part: saves by value, trip counts and labels by loop.
         self.saves: dict[str, Save] = {}
         # Calls of functions that also return what their sweep needs, by id of the original call.
-        self.pair_calls: dict[int, Call] = {}
+        self.fwd_calls: dict[int, Call] = {}
+        self.pair_calls: list[PairCall] = []
         for stmt in walk(function.body):
             if isinstance(stmt, Call):
                 wanted = {i for i, x in enumerate(stmt.args) if x in active}
@@ -264,7 +309,8 @@ class _Reverser:
             forward += self.forward([stmt])
         body = [*forward, *sweep]
         notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
-        notes |= {"forward": len(forward), "places": places}
+        notes |= {"forward": len(forward), "places": places, "pair_calls": self.pair_calls}
+        notes.pop("inout", None)
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
     def at_boundary(self, bar: Operand, of: Var | None = None) -> Operand:
@@ -422,7 +468,7 @@ class _Reverser:
         saved = pair.saved_at(stmt.args, self.names)
         for v in saved:
             self.scopes.add(v, self.scopes.holder(stmt), stmt)
-        self.pair_calls[id(stmt)] = replace(
+        fwd = self.fwd_calls[id(stmt)] = replace(
             stmt,
             targets=[*stmt.targets, *saved],
             function=pair.fwd,
@@ -439,9 +485,9 @@ class _Reverser:
             if x in self.active:
                 assert isinstance(x, Var)
                 parts.append((x, targets[-1]))
-        self.b.block.append(
-            Call(targets, pair.rev, tuple(args), origin=self.b.origin, depends=pair.rev_depends)
-        )
+        rev = Call(targets, pair.rev, tuple(args), origin=self.b.origin, depends=pair.rev_depends)
+        self.b.block.append(rev)
+        self.pair_calls.append(PairCall(stmt, fwd, rev, pair))
         for x, part in parts:
             self.adjoints.add(bars, x, self.conjugate(part))
 
@@ -703,8 +749,8 @@ class _Reverser:
         return out
 
     def rebuild(self, stmt: Stmt) -> Stmt:
-        if id(stmt) in self.pair_calls:
-            return self.pair_calls[id(stmt)]
+        if id(stmt) in self.fwd_calls:
+            return self.fwd_calls[id(stmt)]
         if isinstance(stmt, If):
             return replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse))
         if not isinstance(stmt, (For, While)):

@@ -113,6 +113,7 @@ class AliasAnalysis:
         self.for_lowering = for_lowering
         self.types = {p.name: p.type for p in function.params}
         written = {p.name for p, _ in function.effects}
+        written |= {function.params[i].name for _, i in function.notes.get("inout", ())}
         self.params = {p.name for p in function.params if is_reference(p.type)}
         self.read_only_params = self.params - written
         read_only = [p.name for p in function.params if p.name in self.read_only_params]
@@ -222,9 +223,13 @@ class AliasAnalysis:
                 if is_reference(stmt.target.type):
                     self.assign(stmt, block)
             elif isinstance(stmt, (Call, Draw)):
-                for v in stmt.targets:
+                inout = dict(stmt.inout) if isinstance(stmt, Call) else {}
+                for i, v in enumerate(stmt.targets):
                     self.bind(v, stmt)
-                    if is_reference(v.type):
+                    if isinstance(stmt, Call) and i in inout:
+                        point = 2 * self.live.points(stmt).begin + 1
+                        self.new_version(v, inout[i], stmt, block, point)
+                    elif is_reference(v.type):
                         self.meet(v.name, v.name, True)
             elif isinstance(stmt, If):
                 self.branch(stmt, block)
@@ -255,10 +260,19 @@ class AliasAnalysis:
         self.meet(target.name, target.name, not positions and op.name != "pop")
 
     def update(self, stmt: Assign, block: Block, point: int) -> None:
-        base = stmt.op.args[0]
+        self.new_version(stmt.target, 0, stmt, block, point)
+        for i, v in enumerate(stmt.op.args[1:], 1):
+            if stmt.op.name.startswith("list_") and isinstance(v, Var) and is_reference(v.type):
+                edge = self.edge("element", stmt.target, v, stmt, block, i)
+                self.follow(edge, stmt.target, v, point)
+
+    def new_version(
+        self, target: Var, position: int, stmt: Assign | Call, block: Block, point: int
+    ) -> None:
+        """The target is the argument at a position, overwritten."""
+        base = (stmt.op.args if isinstance(stmt, Assign) else stmt.args)[position]
         assert isinstance(base, Var), stmt
-        target = stmt.target
-        edge = self.edge("update", target, base, stmt, block)
+        edge = self.edge("update", target, base, stmt, block, position)
         for z in [base.name, *self.partners(base.name)]:
             if z == target.name or not self.live.alive(z, point):
                 continue
@@ -271,9 +285,6 @@ class AliasAnalysis:
             self.facts.conflicts[id(stmt), ""] = found
         self.follow(edge, target, base, point)
         self.inherit(target, base.name)
-        for i, v in enumerate(stmt.op.args[1:], 1):
-            if stmt.op.name.startswith("list_") and isinstance(v, Var) and is_reference(v.type):
-                self.follow(self.edge("element", target, v, stmt, block, i), target, v, point)
 
     def is_unaffected(self, z: str, chain: list[Edge]) -> bool:
         """True if `z` is an array that does not change when a list that it may be an element of

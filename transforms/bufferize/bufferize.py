@@ -61,7 +61,13 @@ Move = tuple[Var, Operand]
 def bufferize(module: Module, for_lowering: bool = False) -> Module:
     """The module in memory form.  With `for_lowering` every variable has one type and one kind of
     memory, as compiled code requires; otherwise the user's names take precedence."""
-    functions = {name: bufferize_function(f, for_lowering) for name, f in module.functions.items()}
+    functions: dict[str, Function] = {}
+    for name, f in module.functions.items():
+        f = _duplicate(f)
+        for stmt in walk(f.body):
+            if isinstance(stmt, Call):
+                stmt.inout = module.functions[stmt.function].notes.get("inout", ())
+        functions[name] = bufferize_function(f, for_lowering)
     return Module(functions, module.entry)
 
 
@@ -159,7 +165,9 @@ class _Buffers:
             for a, b in _sharing(stmt):
                 if is_reference(a.type) and isinstance(b, Var):
                     self.parent[self.find(a.name)] = self.find(b.name)
-            if isinstance(stmt, Assign):
+            if isinstance(stmt, Call):
+                self.stored |= {stmt.targets[i].name for i, _ in stmt.inout}
+            elif isinstance(stmt, Assign):
                 if stmt.op.name in UPDATES:
                     self.stored.add(stmt.target.name)
                 elif aliased_args(stmt.op, stmt.target.type):
@@ -188,6 +196,8 @@ def _sharing(stmt: Stmt) -> list[Move]:
         elif not positions:
             positions = aliased_args(stmt.op, stmt.target.type)
         return [(stmt.target, stmt.op.args[i]) for i in positions]
+    if isinstance(stmt, Call):
+        return [(stmt.targets[i], stmt.args[j]) for i, j in stmt.inout]
     if isinstance(stmt, If):
         return [(p.target, v) for p in stmt.phis for v in (p.then_value, p.else_value)]
     if isinstance(stmt, (For, While)):
@@ -312,7 +322,18 @@ class _Emitter:
                 for v in new.targets:
                     self.bound(v, stmt)
                 new.targets = [self.target(v) for v in new.targets]
+            if isinstance(new, Call):
+                self.pass_in_place(new, out)
             out.append(new)
+
+    def pass_in_place(self, call: Call, out: Block) -> None:
+        """Pass each argument that a call overwrites in the variable of its new version."""
+        args = list(call.args)
+        for target, arg in call.inout:
+            if args[arg] != call.targets[target]:
+                out.append(Assign(call.targets[target], Op("alias", (args[arg],)), call.origin))
+                args[arg] = call.targets[target]
+        call.args = tuple(args)
 
     def assign(self, stmt: Assign, out: Block) -> None:
         op, origin = stmt.op, stmt.origin

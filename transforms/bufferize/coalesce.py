@@ -16,6 +16,7 @@ from ..ir.nodes import (
     Array,
     Assign,
     Block,
+    Call,
     For,
     Function,
     If,
@@ -245,6 +246,8 @@ def _copies(block: Block, depth: int) -> Iterator[tuple[int, Var, Operand]]:
         if isinstance(stmt, Assign):
             if stmt.op.name in UPDATES:
                 yield depth, stmt.target, stmt.op.args[0]
+        elif isinstance(stmt, Call):
+            yield from ((depth, stmt.targets[i], stmt.args[j]) for i, j in stmt.inout)
         elif isinstance(stmt, If):
             for phi in stmt.phis:
                 yield depth, phi.target, phi.then_value

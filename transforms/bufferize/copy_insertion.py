@@ -17,9 +17,11 @@ from ..ir.nodes import (
     Array,
     Assign,
     Block,
+    Call,
     For,
     Function,
     If,
+    ListOf,
     Op,
     Operand,
     Origin,
@@ -66,8 +68,7 @@ class _Cuts:
             if self.cut.intersection(conflict.candidates):
                 continue
             stmt = conflict.edge.stmt
-            assert isinstance(stmt, Assign)
-            if stmt.op.attrs.get("optional"):
+            if isinstance(stmt, Assign) and stmt.op.attrs.get("optional"):
                 stmt.op = Op("add", stmt.op.args)
                 self.cut.add(conflict.edge)
                 continue
@@ -86,8 +87,11 @@ class _Cuts:
         seen: set[str] = set()
         if function.notes.get("callee") or "title" in function.notes:
             changed = self.separate_repeated_results()
-        for result in list(function.results):
+        inout = {i: function.params[j].name for i, j in function.notes.get("inout", ())}
+        for i, result in enumerate([*function.results]):
             if not isinstance(result, Var) or not is_reference(result.type) or result.name in seen:
+                continue
+            if i in inout and self.facts.root.get(result.name) == inout[i]:
                 continue
             others = {result.name, *walk.partners(result.name)}
             if others & (walk.params | seen) or result.name in self.facts.frozen:
@@ -127,7 +131,7 @@ class _Cuts:
                 continue
             several = not self.facts.root.get(edge.child.name)
             if several and not self.facts.fresh.get(edge.parent.name, True):
-                if isinstance(edge.parent.type, Array):
+                if isinstance(edge.parent.type, (Array, ListOf)):
                     self.copy(edge)
                     self.cut.add(edge)
         return bool(self.cut)
@@ -154,10 +158,13 @@ class _Cuts:
         copy = self.fresh(parent, _stem(edge.child), edge.child.user)
         assign = Assign(copy, Op("copy", (parent,)), None)
         if edge.kind in ("update", "element"):
-            assert isinstance(stmt, Assign)
-            args = list(stmt.op.args)
+            assert isinstance(stmt, (Assign, Call))
+            args = list(stmt.op.args if isinstance(stmt, Assign) else stmt.args)
             args[edge.position] = copy
-            stmt.op = replace(stmt.op, args=tuple(args))
+            if isinstance(stmt, Assign):
+                stmt.op = replace(stmt.op, args=tuple(args))
+            else:
+                stmt.args = tuple(args)
             block.insert(_at(block, stmt), assign)
         elif edge.kind == "init":
             assert isinstance(stmt, (For, While))

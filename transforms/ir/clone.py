@@ -37,11 +37,16 @@ from .symbolic_dims import Dim, Facts
 
 
 def clone_block(
-    block: Block, names: NameSupply, inside: dict[str, Operand], facts: Facts | None = None
+    block: Block,
+    names: NameSupply,
+    inside: dict[str, Operand],
+    facts: Facts | None = None,
+    symbols: dict[str, Dim] | None = None,
 ) -> Block:
     """A clone of a block with fresh names for all its definitions.  `inside` maps old names to
-    operands of the clone; the new definitions are added to it."""
-    copier = _Copier(block, names, inside, facts)
+    operands of the clone; the new definitions are added to it.  `symbols` maps size symbols that
+    are named after none of these values."""
+    copier = _Copier(block, names, inside, facts, symbols or {})
     inside |= copier.values
 
     def new(x: Operand) -> Operand:
@@ -52,7 +57,12 @@ def clone_block(
 
 class _Copier:
     def __init__(
-        self, block: Block, names: NameSupply, given: dict[str, Operand], facts: Facts | None
+        self,
+        block: Block,
+        names: NameSupply,
+        given: dict[str, Operand],
+        facts: Facts | None,
+        symbols: dict[str, Dim],
     ) -> None:
         self.names = names
         self.labels: dict[str, str] = {}
@@ -60,7 +70,7 @@ class _Copier:
         bound = [v for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))]
         fresh = {v.name: names.fresh(v.name) for v in bound}
         own = dict(_sizes(bound, fresh))
-        self.sizes: dict[str, Dim] = {**_sizes_given(given), **own}
+        self.sizes: dict[str, Dim] = {**symbols, **_sizes_given(given), **own}
         if facts is not None:
             # A size with a canonical form outside the block keeps that form in the clone.
             for symbol in own:

@@ -274,10 +274,11 @@ class Assign:
 
 @record
 class Call:
-    """Binds `targets` to the results of another function of the module, which writes to none
-    of its parameters.  `keep` marks a call with side effects (an error or a print): dead code
-    elimination keeps it even if no target is read.  `depends` has, by result, the positions of
-    the arguments on which its derivatives may depend; None if any may on all."""
+    """Binds `targets` to the results of another function of the module.  `keep` marks a call with
+    side effects (an error or a print): dead code elimination keeps it even if no target is read.
+    `depends` has, by result, the positions of the arguments on which its derivatives may depend;
+    None if any may on all.  `inout` is set by bufferization: pairs of a target and an argument
+    that are one list, which the function changes in place; it writes to no other argument."""
 
     targets: list[Var]
     function: str
@@ -285,6 +286,7 @@ class Call:
     keep: bool = False
     origin: Origin | None = None
     depends: tuple[frozenset[int], ...] | None = None
+    inout: tuple[tuple[int, int], ...] = ()
 
 
 @record

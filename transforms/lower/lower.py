@@ -78,7 +78,15 @@ from .ops import (  # noqa: F401  (handlers)
     view,
 )
 from .ops.elementwise import elementwise
-from .ops.lists import ALREADY_BOUND, bind_list, set_item, stacked
+from .ops.lists import (
+    ALREADY_BOUND,
+    bind_list,
+    list_arguments,
+    list_names,
+    list_params,
+    set_item,
+    stacked,
+)
 from .ops.random import draw
 from .ops.stacks import push_statement
 from .ops.store import store
@@ -87,8 +95,10 @@ from .scalars.if_conversion import if_convert
 from .scalars.minmax_recurrence import shorten_minmax_recurrence
 from .scalars.scalar_cse import scalar_cse
 from .sparsity.skip_zero_updates import skip_zero_updates
+from .target.checks import fail_in_loops
 from .target.emit import RESERVED, emit
 from .target.induction import substitute_inductions
+from .target.interchange import interchange_for_grids, is_grid
 from .target.program import CudaProgram
 from .target.row_blocks import keeps_parallelism
 from .target.supported import check_supported
@@ -197,7 +207,7 @@ def _translated(
     function = accumulate_to_value(function, facts)
     ctx = Context(function, facts, failures, boundscheck, RESERVED if check else frozenset())
     ctx.check_lowered = check
-    params = [_param(ctx.python_name(p), p.type) for p in function.params]
+    params = [param for p in function.params for param in _params(ctx, p)]
     outs = _out_buffers(ctx)
     params += [_param(name, function.results[position].type) for position, name in outs.items()]
     if function.notes.get("callee"):
@@ -211,6 +221,9 @@ def _translated(
     ctx.place = None
     results: list[L.Expr | L.Subview] = []
     for position, result in enumerate(function.results):
+        if function.notes.get("callee") and isinstance(result.type, nodes.ListOf):
+            results += list_arguments(ctx, result)
+            continue
         v = _result(ctx, result)
         if position not in outs:
             results.append(v)
@@ -222,11 +235,17 @@ def _translated(
     return ctx, L.Routine(function.name, params, ctx.emitter.out), outs
 
 
+def _params(ctx: Context, p: nodes.Var) -> list[L.Param]:
+    """The parameters of a routine for one of a function: several for a list."""
+    if isinstance(p.type, nodes.ListOf):
+        return list_params(ctx, p)
+    return [_param(ctx.python_name(p), p.type)]
+
+
 def _param(name: str, type_: nodes.Type) -> L.Param:
     """The parameter of a routine for a variable of a type."""
     if isinstance(type_, (nodes.Array, nodes.Record)) and (type_.ndim or type_.dtype != "record"):
         return L.Param(name, type_.dtype, type_.ndim, type_.layout)
-    assert not isinstance(type_, nodes.ListOf), name
     return L.Param(name, type_.dtype)
 
 
@@ -340,6 +359,8 @@ def run_cuda_passes(
     body = distribute_calls(body, set(), may_alias, ctx.emitter.new_name)
     reversible = reversible_loops(body, may_alias, set())
     integers = fixed_integers(body, params)
+    fail_in_loops(body)
+    interchange_for_grids(body, with_bindings(body, may_alias), ctx.emitter.new_name)
     accepts = keeps_parallelism(with_bindings(body, may_alias))
     body = LoopFusion(may_alias, set(), reversible, integers, arrays.sizes, accepts).run(body)
     replace_by_scalars(body, params)
@@ -347,6 +368,7 @@ def run_cuda_passes(
     canonicalize_accumulate(body, arrays.dtypes)
     count_from_stop(body, ctx.overflowing_starts, ctx.emitter.new_name)
     forward_copies(body, may_alias, ctx.emitter.new_name)
+    hoist_allocations(body, is_grid(body, with_bindings(body, may_alias)))
     hoist_reserve(body)
     hoist_fills(body)
     substitute_inductions(body)
@@ -716,13 +738,22 @@ def _while(ctx: Context, stmt: nodes.While) -> None:
 def _call(ctx: Context, stmt: nodes.Call) -> None:
     """Lower a call of another function of the module.
 
-    Array arguments and results are contiguous, so a function has one compiled version.  The last
-    argument is the stack limit, checked before the call: native code has no recursion limit, and a
+    Array arguments and results are contiguous, so a function has one compiled version.  A list is
+    passed and returned as its variables, and the caller's variables are rebound.  The last argument
+    is the stack limit, checked before the call: native code has no recursion limit, and a
     stack overflow would end the process.
     """
     args: list[L.Expr | L.Subview] = []
-    for a in stmt.args:
-        if isinstance(a.type, nodes.Scalar):
+    overwritten = dict(stmt.inout).values()
+    owned: list[int] = []
+    for position, a in enumerate(stmt.args):
+        if isinstance(a.type, nodes.ListOf):
+            parts = list_arguments(ctx, a)
+            if position in overwritten:
+                buffers = (i for i, part in enumerate(parts) if isinstance(part, L.Subview))
+                owned += [len(args) + i for i in buffers]
+            args += parts
+        elif isinstance(a.type, nodes.Scalar):
             args.append(cast(ctx.scalar(a), a.type.dtype))
         elif isinstance(a.type, nodes.Record):
             args.append(ctx.value(a).as_argument() if a.type.ndim else ctx.scalar(a))
@@ -733,8 +764,11 @@ def _call(ctx: Context, stmt: nodes.Call) -> None:
         too_deep, "RecursionError", "maximum recursion depth exceeded" + ctx.location_suffix()
     )
     args.append(ctx.stack)
-    names = tuple(ctx.python_name(t) for t in stmt.targets)
-    ctx.emitter.add(L.CallRoutine(names, stmt.function, tuple(args)))
+    names: list[str] = []
+    for t in stmt.targets:
+        is_list = isinstance(t.type, nodes.ListOf)
+        names += list_names(ctx, t) if is_list else [ctx.python_name(t)]
+    ctx.emitter.add(L.CallRoutine(tuple(names), stmt.function, tuple(args), tuple(owned)))
     for t in stmt.targets:
         ctx.env.pop(t.name, None)
         ctx.invalidate_variable(ctx.python_name(t))

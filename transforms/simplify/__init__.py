@@ -8,6 +8,7 @@ operations) and `dce.py`.  The other files are passes of their own, or parts of 
 - `cancel_increments.py`: adjoint code of `a[i] -= e` that cancels
 - `reuse_powers.py`: x**(n-1) from x**n by one division
 - `code_sinking.py`: moves a value into the only branch that reads it
+- `inline_calls.py`, `accumulate_in_place.py`, `lists_to_slots.py`: calls after differentiation
 - `shape_only_uses.py`: avoids saving a value of which only the shape is used
 
 The user's statements (those with `Origin.sweep` 0) keep their source text.  They are removed if

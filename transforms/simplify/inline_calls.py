@@ -17,10 +17,13 @@ from ..ir.nodes import (
     Block,
     Call,
     Function,
+    ListOf,
     Module,
     Operand,
     Origin,
     Scalar,
+    Stmt,
+    Type,
     Var,
     calls_in,
     inner_targets_of,
@@ -33,6 +36,7 @@ from ..ir.quote import file_name
 from ..ir.record import replace
 from ..ir.scopes import names_of
 from ..ir.symbolic_dims import Dim, Facts
+from .accumulate_in_place import accumulate_in_place
 
 
 def inline_calls(module: Module, facts: Facts) -> Module:
@@ -49,6 +53,17 @@ class _Inliner:
         self.functions = module.functions
         self.recursive = [name for name in module.functions if _calls_itself(name, module)]
         self.done: dict[str, Function] = {}
+        self.symbols: dict[str, set[str]] = {}
+
+    def free_symbols(self, f: Function) -> set[str]:
+        """The size symbols in a function that are named after none of its values: those of
+        values of the other half of a pair."""
+        if f.name not in self.symbols:
+            bound = [*f.params, *(v for s in walk(f.body) for v in _bound(s))]
+            symbols = {s for v in bound for d in _dims(v.type) for s in d.symbols}
+            names = {v.name for v in bound}
+            self.symbols[f.name] = {s for s in symbols if s.partition(".")[0] not in names}
+        return self.symbols[f.name]
 
     def function(self, name: str) -> Function:
         """A function with the calls in it inlined."""
@@ -65,7 +80,8 @@ class _Inliner:
         body = substitute(caller.block(f.body), caller.read)
         results = [caller.read(x) for x in f.results]
         effects = [(p, caller.read(v)) for p, v in f.effects]
-        return replace(f, body=body, results=results, effects=effects)
+        made = replace(f, body=body, results=results, effects=effects)
+        return accumulate_in_place(made, caller.returned)
 
 
 class _Caller:
@@ -74,6 +90,7 @@ class _Caller:
     def __init__(self, inliner: _Inliner, names: NameSupply, facts: Facts) -> None:
         self.inliner, self.names, self.facts = inliner, names, facts
         self.renamed: dict[str, Operand] = {}
+        self.returned: set[str] = set()  # the arrays that inlined calls return
 
     def read(self, x: Operand) -> Operand:
         while isinstance(x, Var) and x.name in self.renamed:
@@ -93,13 +110,20 @@ class _Caller:
         f = self.inliner.function(stmt.function)
         args = [self.read(x) for x in stmt.args]
         inside: dict[str, Operand] = {p.name: x for p, x in zip(f.params, args, strict=True)}
-        body = clone_block(f.body, self.names, inside)
+        symbols = {
+            s: Dim.of(".".join((self.names.fresh(name), *axis)))
+            for s in sorted(self.inliner.free_symbols(f))
+            for name, *axis in [s.split(".")]
+        }
+        body = clone_block(f.body, self.names, inside, symbols=symbols)
         for s in walk(body):
             s.origin = _origin_at(s.origin, stmt.origin, f)
         self.learn(f, inside)
         for target, result in zip(stmt.targets, f.results, strict=True):
             value = inside[result.name] if isinstance(result, Var) else result
             self.renamed[target.name] = value
+            if isinstance(value, Var) and isinstance(value.type, Array):
+                self.returned.add(value.name)
             for symbol, dim in _own_symbols(target, value):
                 self.facts.define(symbol, dim)
         return body
@@ -109,7 +133,7 @@ class _Caller:
         known: Facts = f.notes["facts"]
         if not known.equals:
             return
-        bound = {v.name for s in walk(f.body) for v in (*targets_of(s), *inner_targets_of(s))}
+        bound = {v.name for s in walk(f.body) for v in _bound(s)}
         symbols: dict[str, Dim] = {}
         for name, x in inside.items():
             if name in bound:
@@ -127,6 +151,18 @@ class _Caller:
             if new is not None and new.symbol and symbol.partition(".")[0] in bound:
                 if dim.symbols <= symbols.keys():
                     self.facts.define(new.symbol, dim.substitute(symbols))
+
+
+def _bound(stmt: Stmt) -> list[Var]:
+    return [*targets_of(stmt), *inner_targets_of(stmt)]
+
+
+def _dims(type_: Type) -> tuple[Dim, ...]:
+    """The dims in a type."""
+    if isinstance(type_, ListOf):
+        return _dims(type_.elem)
+    value = getattr(type_, "value", None)
+    return type_.shape if value is None else (value,)
 
 
 def _own_symbols(target: Var, value: Operand) -> list[tuple[str, Dim]]:

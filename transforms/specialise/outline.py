@@ -277,7 +277,6 @@ class Outlines(Part):
                 outlined.outcome = outcome
                 if callee.identity not in shared.recursive:
                     outlined.depends = dependences(outlined.function)
-                    outlined.function.notes["stays_call"] = True
                     unchanged = True
                 if unchanged:
                     break

@@ -60,7 +60,7 @@ def heat_by_slices_vjp_k4(err, u_n0, u_1, u_bar, out_bar, acc_parts):
 
 
 @cuda.jit
-def heat_by_slices_vjp_k5(err, blocks, acc_parts, out_slot):
+def heat_by_slices_vjp_k5(err, blocks, acc_parts, n, t_8_bar, u_n0, out_slot):
     if err[0] != 0:
         return
     # L5: return np.sum(u**2)
@@ -69,6 +69,11 @@ def heat_by_slices_vjp_k5(err, blocks, acc_parts, out_slot):
         part = acc_parts[k]
         acc = acc + part
     out = acc
+    # L3: for _ in range(n)
+    if 0 < n:
+        for i in range(2):
+            t_8_bar[i] = np.float64(0.0)
+            t_8_bar[i + (u_n0 - 2 if u_n0 - 2 > 0 else 0) + 2] = np.float64(0.0)
     out_slot[0] = out
 
 
@@ -82,17 +87,7 @@ def heat_by_slices_vjp_k6(err, n_4, t_8_bar, u_bar):
 
 
 @cuda.jit
-def heat_by_slices_vjp_k7(err, t_8_bar, n_4):
-    if err[0] != 0:
-        return
-    # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
-    for i in range(2):
-        t_8_bar[i] = np.float64(0.0)
-        t_8_bar[i + n_4 + 2] = np.float64(0.0)
-
-
-@cuda.jit
-def heat_by_slices_vjp_k8(err, n_6, u_bar, t_8_bar):
+def heat_by_slices_vjp_k7(err, n_6, u_bar, t_8_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -101,7 +96,7 @@ def heat_by_slices_vjp_k8(err, n_6, u_bar, t_8_bar):
 
 
 @cuda.jit
-def heat_by_slices_vjp_k9(err, count, n_6, u_bar, t_8_bar):
+def heat_by_slices_vjp_k8(err, count, n_6, u_bar, t_8_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -111,7 +106,7 @@ def heat_by_slices_vjp_k9(err, count, n_6, u_bar, t_8_bar):
 
 
 @cuda.jit
-def heat_by_slices_vjp_k10(err, count_1, n_8, u_bar, t_8_bar):
+def heat_by_slices_vjp_k9(err, count_1, n_8, u_bar, t_8_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -133,34 +128,35 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
     u_1 = dev.empty((u.shape[0],), np.float64)
     dev.launch(heat_by_slices_vjp_k1, dev.blocks(u.shape[0], BLOCK), BLOCK, err, u.shape[0], u_1, u)
     # L3: for _ in range(n)
+    t = dev.empty(((u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) if (u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) > 0 else 0,), np.float64)
+    # L3: for _ in range(n)
     for __1 in range(n):
         # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
         n_1 = u.shape[0] - 2
         n_2 = n_1 if n_1 > 0 else 0
-        t = dev.empty((n_2,), np.float64)
         dev.launch(heat_by_slices_vjp_k2, dev.blocks(n_2, BLOCK), BLOCK, err, n_2, t, u_1)
         dev.launch(heat_by_slices_vjp_k3, dev.blocks(n_2, BLOCK), BLOCK, err, n_2, u_1, t)
     # L5: return np.sum(u**2)
     blocks = dev.blocks(u.shape[0], BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
     dev.launch(heat_by_slices_vjp_k4, blocks, BLOCK, err, u.shape[0], u_1, u_bar, out_bar, acc_parts)
-    dev.launch(heat_by_slices_vjp_k5, 1, 1, err, blocks, acc_parts, out)
+    # L3: for _ in range(n)
+    t_8_bar = dev.empty(((u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) + 4 if (u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) + 4 > 0 else 0,), np.float64)
+    dev.launch(heat_by_slices_vjp_k5, 1, 1, err, blocks, acc_parts, n, t_8_bar, u.shape[0], out)
     # L3: for _ in range(n)
     for __3 in range((n if n >= 0 else 0) - 1, -1, -1):
         # L3: for _ in range(n)
         n_3 = u.shape[0] - 2
         n_4 = n_3 if n_3 > 0 else 0
-        t_8_bar = dev.empty((n_4 + 4,), np.float64)
         dev.launch(heat_by_slices_vjp_k6, dev.blocks(n_4, BLOCK), BLOCK, err, n_4, t_8_bar, u_bar)
         # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
         n_5 = n_4 + 2 if n_4 > 0 else 0
         n_6 = 1 if 1 < n_5 else n_5
         n_7 = n_5 if n_5 < n_4 + 1 else n_4 + 1
         n_8 = n_6 if n_6 > n_7 else n_7
-        dev.launch(heat_by_slices_vjp_k7, 1, 1, err, t_8_bar, n_4)
-        dev.launch(heat_by_slices_vjp_k8, dev.blocks(n_6, BLOCK), BLOCK, err, n_6, u_bar, t_8_bar)
+        dev.launch(heat_by_slices_vjp_k7, dev.blocks(n_6, BLOCK), BLOCK, err, n_6, u_bar, t_8_bar)
         count = n_8 - n_6
-        dev.launch(heat_by_slices_vjp_k9, dev.blocks(count, BLOCK), BLOCK, err, count, n_6, u_bar, t_8_bar)
+        dev.launch(heat_by_slices_vjp_k8, dev.blocks(count, BLOCK), BLOCK, err, count, n_6, u_bar, t_8_bar)
         count_1 = n_5 - n_8
-        dev.launch(heat_by_slices_vjp_k10, dev.blocks(count_1, BLOCK), BLOCK, err, count_1, n_8, u_bar, t_8_bar)
+        dev.launch(heat_by_slices_vjp_k9, dev.blocks(count_1, BLOCK), BLOCK, err, count_1, n_8, u_bar, t_8_bar)
     return (out,)

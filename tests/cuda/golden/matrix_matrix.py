@@ -87,23 +87,59 @@ def matrix_matrix_vjp_k3(err, cells, b_n1, t_n1, t, t_3_n1, t_3, t_6_n1, t_6, t_
 def matrix_matrix_vjp_k4(err, acc_slot, acc_1_slot, blocks, acc_parts, acc_1_parts, acc_2_parts, out_slot):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     acc = acc_slot[0]
     acc_1 = acc_1_slot[0]
     # L2: return np.sum((a @ b) ** 2) + np.sum(np.dot(a, b)) + np.sum(np.matmul(a, b) ...
     acc_2 = np.float64(0.0)
-    for k in range(blocks):
+    acc_part_1 = np.float64(0.0)
+    for k in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):
         part = acc_parts[k]
-        acc = acc + part
-    for k_1 in range(blocks):
+        acc_part_1 = acc_part_1 + part
+    whole_float64[cuda.threadIdx.x] = acc_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc = acc + whole_float64[0]
+    cuda.syncthreads()
+    acc_1_part_1 = np.float64(0.0)
+    for k_1 in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):
         part_1 = acc_1_parts[k_1]
-        acc_1 = acc_1 + part_1
-    for k_2 in range(blocks):
+        acc_1_part_1 = acc_1_part_1 + part_1
+    whole_float64[cuda.threadIdx.x] = acc_1_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_1 = acc_1 + whole_float64[0]
+    cuda.syncthreads()
+    acc_2_part_1 = np.float64(0.0)
+    for k_2 in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):
         part_2 = acc_2_parts[k_2]
-        acc_2 = acc_2 + part_2
+        acc_2_part_1 = acc_2_part_1 + part_2
+    whole_float64[cuda.threadIdx.x] = acc_2_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_2 = acc_2 + whole_float64[0]
+    cuda.syncthreads()
     out = acc + acc_1 + acc_2
-    acc_slot[0] = acc
-    acc_1_slot[0] = acc_1
-    out_slot[0] = out
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        acc_slot[0] = acc
+        acc_1_slot[0] = acc_1
+        out_slot[0] = out
 
 
 @cuda.jit
@@ -180,7 +216,7 @@ def matrix_matrix_vjp(dev, a, b, out_bar, a_bar, b_bar):
     acc_1_parts = dev.empty((blocks,), np.float64)
     acc_2_parts = dev.empty((blocks,), np.float64)
     dev.launch(matrix_matrix_vjp_k3, blocks, BLOCK, err, cells, b.shape[1], t.shape[1], t, t_3.shape[1], t_3, t_6.shape[1], t_6, t_6_bar.shape[1], t_6_bar, out_bar, t_10.shape[1], t_10, t_12.shape[1], t_12, t_bar.shape[1], t_bar, acc_parts, acc_1_parts, acc_2_parts)
-    dev.launch(matrix_matrix_vjp_k4, 1, 1, err, acc, acc_1, blocks, acc_parts, acc_1_parts, acc_2_parts, out)
+    dev.launch(matrix_matrix_vjp_k4, 1, BLOCK, err, acc, acc_1, blocks, acc_parts, acc_1_parts, acc_2_parts, out)
     dev.gemm(gemm_float64, False, True, a_bar.shape[0], a_bar.shape[1], t_6_bar.shape[1], np.float64(1.0), t_6_bar, 0, b, 0, np.float64(0.0), a_bar, 0)
     dev.gemm(gemm_float64, True, False, b_bar.shape[0], b_bar.shape[1], a.shape[0], np.float64(1.0), a, 0, t_6_bar, 0, np.float64(0.0), b_bar, 0)
     dev.gemm(gemm_float64, False, True, a_bar.shape[0], a_bar.shape[1], t_10.shape[1], np.float64(1.0), t_10, 0, b, 0, np.float64(1.0), a_bar, 0)

@@ -50,12 +50,27 @@ def softmax_cross_entropy_vjp_k2(err, z_1, acc_slot, z_n0, acc_parts):
 def softmax_cross_entropy_vjp_k3(err, acc_parts, blocks, acc_slot, e_slot, z_n0, e_2, z_1, acc_1_parts):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     # L3: e = np.exp(z - np.max(z))
     acc = acc_parts[0]
-    for k in range(1, blocks):
+    acc_part_1 = acc
+    for k in range(1 + cuda.threadIdx.x, blocks, cuda.blockDim.x):
         part = acc_parts[k]
-        acc = part if part > acc or part != part else acc
+        acc_part_1 = part if part > acc_part_1 or part != part else acc_part_1
+    whole_float64[cuda.threadIdx.x] = acc_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            other = whole_float64[cuda.threadIdx.x + width]
+            if other > whole_float64[cuda.threadIdx.x] or other != other:
+                whole_float64[cuda.threadIdx.x] = other
+        cuda.syncthreads()
+        width = width // 2
+    acc = whole_float64[0]
+    cuda.syncthreads()
     e = acc
+    cuda.syncthreads()
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if thread == 0:
         acc_slot[0] = acc
@@ -82,12 +97,25 @@ def softmax_cross_entropy_vjp_k3(err, acc_parts, blocks, acc_slot, e_slot, z_n0,
 def softmax_cross_entropy_vjp_k4(err, blocks_1, acc_1_parts, p_slot, z_n0, p_1, e_2, p_bar):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     # L3: e = np.exp(z - np.max(z))
     acc_1 = np.float64(0.0)
-    for k_1 in range(blocks_1):
+    acc_1_part_1 = np.float64(0.0)
+    for k_1 in range(cuda.threadIdx.x, blocks_1, cuda.blockDim.x):
         part_1 = acc_1_parts[k_1]
-        acc_1 = acc_1 + part_1
+        acc_1_part_1 = acc_1_part_1 + part_1
+    whole_float64[cuda.threadIdx.x] = acc_1_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_1 = acc_1 + whole_float64[0]
+    cuda.syncthreads()
     p = acc_1
+    cuda.syncthreads()
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if thread == 0:
         p_slot[0] = p
@@ -136,17 +164,31 @@ def softmax_cross_entropy_vjp_k6(err, z_n0, p_bar, p_1, p_slot, acc_2_parts):
 def softmax_cross_entropy_vjp_k7(err, acc_2_slot, blocks_2, acc_2_parts, acc_3_slot, acc_4_slot):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     acc_2 = acc_2_slot[0]
     # L4: p = e / np.sum(e)
-    for k_2 in range(blocks_2):
+    acc_2_part_1 = np.float64(0.0)
+    for k_2 in range(cuda.threadIdx.x, blocks_2, cuda.blockDim.x):
         part_2 = acc_2_parts[k_2]
-        acc_2 = acc_2 + part_2
+        acc_2_part_1 = acc_2_part_1 + part_2
+    whole_float64[cuda.threadIdx.x] = acc_2_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_2 = acc_2 + whole_float64[0]
+    cuda.syncthreads()
     # L3: e = np.exp(z - np.max(z))
     acc_3 = np.float64(0.0)
     acc_4 = np.float64(0.0)
-    acc_2_slot[0] = acc_2
-    acc_3_slot[0] = acc_3
-    acc_4_slot[0] = acc_4
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        acc_2_slot[0] = acc_2
+        acc_3_slot[0] = acc_3
+        acc_4_slot[0] = acc_4
 
 
 @cuda.jit
@@ -192,21 +234,46 @@ def softmax_cross_entropy_vjp_k8(err, z_n0, e_1_bar, p_bar, p_slot, acc_2_slot, 
 def softmax_cross_entropy_vjp_k9(err, acc_3_slot, acc_4_slot, blocks_3, acc_3_parts, acc_4_parts, acc_5_slot, t_5_slot):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     acc_3 = acc_3_slot[0]
     acc_4 = acc_4_slot[0]
     # L3: e = np.exp(z - np.max(z))
-    for k_3 in range(blocks_3):
+    acc_3_part_1 = np.float64(0.0)
+    for k_3 in range(cuda.threadIdx.x, blocks_3, cuda.blockDim.x):
         part_3 = acc_3_parts[k_3]
-        acc_3 = acc_3 + part_3
-    for k_4 in range(blocks_3):
+        acc_3_part_1 = acc_3_part_1 + part_3
+    whole_float64[cuda.threadIdx.x] = acc_3_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_3 = acc_3 + whole_float64[0]
+    cuda.syncthreads()
+    acc_4_part_1 = np.float64(0.0)
+    for k_4 in range(cuda.threadIdx.x, blocks_3, cuda.blockDim.x):
         part_4 = acc_4_parts[k_4]
-        acc_4 = acc_4 + part_4
+        acc_4_part_1 = acc_4_part_1 + part_4
+    whole_float64[cuda.threadIdx.x] = acc_4_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_4 = acc_4 + whole_float64[0]
+    cuda.syncthreads()
     t_5 = acc_3 / acc_4
     acc_5 = np.float64(0.0)
-    acc_3_slot[0] = acc_3
-    acc_4_slot[0] = acc_4
-    acc_5_slot[0] = acc_5
-    t_5_slot[0] = t_5
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        acc_3_slot[0] = acc_3
+        acc_4_slot[0] = acc_4
+        acc_5_slot[0] = acc_5
+        t_5_slot[0] = t_5
 
 
 @cuda.jit
@@ -238,14 +305,28 @@ def softmax_cross_entropy_vjp_k10(err, z_n0, e_1_bar, e_4, t_5_slot, z_bar_1, t,
 def softmax_cross_entropy_vjp_k11(err, acc_5_slot, blocks_4, acc_5_parts, t_bar_slot):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     acc_5 = acc_5_slot[0]
     # L3: e = np.exp(z - np.max(z))
-    for k_5 in range(blocks_4):
+    acc_5_part_1 = np.float64(0.0)
+    for k_5 in range(cuda.threadIdx.x, blocks_4, cuda.blockDim.x):
         part_5 = acc_5_parts[k_5]
-        acc_5 = acc_5 + part_5
+        acc_5_part_1 = acc_5_part_1 + part_5
+    whole_float64[cuda.threadIdx.x] = acc_5_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc_5 = acc_5 + whole_float64[0]
+    cuda.syncthreads()
     t_bar = acc_5
-    acc_5_slot[0] = acc_5
-    t_bar_slot[0] = t_bar
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        acc_5_slot[0] = acc_5
+        t_bar_slot[0] = t_bar
 
 
 FAILURES = []
@@ -292,14 +373,14 @@ def softmax_cross_entropy_vjp(dev, z, t, out_bar, z_bar_1):
     # L3: e = np.exp(z - np.max(z))
     e_1_bar = dev.empty((z.shape[0],), np.float64)
     e_4 = dev.empty((z.shape[0],), np.bool_)
-    dev.launch(softmax_cross_entropy_vjp_k7, 1, 1, err, acc_2, blocks_2, acc_2_parts, acc_3, acc_4)
+    dev.launch(softmax_cross_entropy_vjp_k7, 1, BLOCK, err, acc_2, blocks_2, acc_2_parts, acc_3, acc_4)
     blocks_3 = dev.blocks(z.shape[0], BLOCK)
     acc_3_parts = dev.empty((blocks_3,), np.float64)
     acc_4_parts = dev.empty((blocks_3,), np.float64)
     dev.launch(softmax_cross_entropy_vjp_k8, blocks_3, BLOCK, err, z.shape[0], e_1_bar, p_bar, p, acc_2, e_2, e_4, z_1, e, acc_3_parts, acc_4_parts)
-    dev.launch(softmax_cross_entropy_vjp_k9, 1, 1, err, acc_3, acc_4, blocks_3, acc_3_parts, acc_4_parts, acc_5, t_5)
+    dev.launch(softmax_cross_entropy_vjp_k9, 1, BLOCK, err, acc_3, acc_4, blocks_3, acc_3_parts, acc_4_parts, acc_5, t_5)
     blocks_4 = dev.blocks(z.shape[0], BLOCK)
     acc_5_parts = dev.empty((blocks_4,), np.float64)
     dev.launch(softmax_cross_entropy_vjp_k10, blocks_4, BLOCK, err, z.shape[0], e_1_bar, e_4, t_5, z_bar_1, t, z, acc_5_parts)
-    dev.launch(softmax_cross_entropy_vjp_k11, 1, 1, err, acc_5, blocks_4, acc_5_parts, t_bar)
+    dev.launch(softmax_cross_entropy_vjp_k11, 1, BLOCK, err, acc_5, blocks_4, acc_5_parts, t_bar)
     return (out, t_bar)

@@ -41,13 +41,26 @@ def sum_of_squares_vjp_k1(err, x_n0, x, x_bar_3, out_bar, out_parts):
 def sum_of_squares_vjp_k2(err, blocks, out_parts, out_slot):
     if err[0] != 0:
         return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
     # L2: s = 0.0
     out = np.float64(0.0)
     # L3: for i in range(x.shape[0])
-    for k in range(blocks):
+    out_part_1 = np.float64(0.0)
+    for k in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):
         part = out_parts[k]
-        out = out + part
-    out_slot[0] = out
+        out_part_1 = out_part_1 + part
+    whole_float64[cuda.threadIdx.x] = out_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    out = out + whole_float64[0]
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        out_slot[0] = out
 
 
 FAILURES = []
@@ -62,5 +75,5 @@ def sum_of_squares_vjp(dev, x, out_bar, x_bar_3):
     blocks = dev.blocks(x.shape[0], BLOCK)
     out_parts = dev.empty((blocks,), np.float64)
     dev.launch(sum_of_squares_vjp_k1, blocks, BLOCK, err, x.shape[0], x, x_bar_3, out_bar, out_parts)
-    dev.launch(sum_of_squares_vjp_k2, 1, 1, err, blocks, out_parts, out)
+    dev.launch(sum_of_squares_vjp_k2, 1, BLOCK, err, blocks, out_parts, out)
     return (out,)

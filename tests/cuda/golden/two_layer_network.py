@@ -49,41 +49,14 @@ def two_layer_network_vjp_k2(err, cells_1, w2_n1, pred_n1, pred, b2, y_n1, y, t_
 
 
 @cuda.jit
-def two_layer_network_vjp_k3(err, w2_n1, b2_bar):
+def two_layer_network_vjp_k3(err, w2_n1, b2_bar, x_n0, t_bar_n1, t_bar, cells_2, w1_n1, h_1_bar_n1, h_1_bar, h_bar_n1, h_bar, h_2_n1, h_2):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for i in range(thread, w2_n1, cuda.blockDim.x * cuda.gridDim.x):
         b2_bar[i] = np.float64(0.0)
-
-
-@cuda.jit
-def two_layer_network_vjp_k4(err, w2_n1, x_n0, b2_bar, t_bar_n1, t_bar):
-    if err[0] != 0:
-        return
-    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    for j in range(thread, w2_n1, cuda.blockDim.x * cuda.gridDim.x):
-        for i in range(x_n0):
-            b2_bar[j] += t_bar[i * t_bar_n1 + j]
-
-
-@cuda.jit
-def two_layer_network_vjp_k5(err, blocks, acc_parts, out_slot):
-    if err[0] != 0:
-        return
-    # L3: pred = h @ w2 + b2
-    acc = np.float64(0.0)
-    for k in range(blocks):
-        part = acc_parts[k]
-        acc = acc + part
-    out = acc
-    out_slot[0] = out
-
-
-@cuda.jit
-def two_layer_network_vjp_k6(err, cells_2, w1_n1, h_1_bar_n1, h_1_bar, h_bar_n1, h_bar, h_2_n1, h_2):
-    if err[0] != 0:
-        return
+        for k in range(x_n0):
+            b2_bar[i] += t_bar[k * t_bar_n1 + i]
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for cell in range(thread, cells_2, cuda.blockDim.x * cuda.gridDim.x):
         i = cell // w1_n1
@@ -92,22 +65,41 @@ def two_layer_network_vjp_k6(err, cells_2, w1_n1, h_1_bar_n1, h_1_bar, h_bar_n1,
 
 
 @cuda.jit
-def two_layer_network_vjp_k7(err, w1_n1, b1_bar):
+def two_layer_network_vjp_k4(err, blocks, acc_parts, out_slot):
+    if err[0] != 0:
+        return
+    whole_float64 = cuda.shared.array(BLOCK, np.float64)
+    # L3: pred = h @ w2 + b2
+    acc = np.float64(0.0)
+    acc_part_1 = np.float64(0.0)
+    for k_2 in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):
+        part = acc_parts[k_2]
+        acc_part_1 = acc_part_1 + part
+    whole_float64[cuda.threadIdx.x] = acc_part_1
+    cuda.syncthreads()
+    width = BLOCK // 2
+    while width > 0:
+        if cuda.threadIdx.x < width:
+            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + whole_float64[cuda.threadIdx.x + width]
+        cuda.syncthreads()
+        width = width // 2
+    acc = acc + whole_float64[0]
+    cuda.syncthreads()
+    out = acc
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        out_slot[0] = out
+
+
+@cuda.jit
+def two_layer_network_vjp_k6(err, w1_n1, b1_bar, x_n0, h_1_bar_n1, h_1_bar):
     if err[0] != 0:
         return
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     for i in range(thread, w1_n1, cuda.blockDim.x * cuda.gridDim.x):
         b1_bar[i] = np.float64(0.0)
-
-
-@cuda.jit
-def two_layer_network_vjp_k8(err, w1_n1, x_n0, b1_bar, h_1_bar_n1, h_1_bar):
-    if err[0] != 0:
-        return
-    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    for j in range(thread, w1_n1, cuda.blockDim.x * cuda.gridDim.x):
-        for i in range(x_n0):
-            b1_bar[j] += h_1_bar[i * h_1_bar_n1 + j]
+        for k_1 in range(x_n0):
+            b1_bar[i] += h_1_bar[k_1 * h_1_bar_n1 + i]
 
 
 @cuda.jit
@@ -177,17 +169,14 @@ def two_layer_network_vjp(dev, w1, b1, w2, b2, x, y, out_bar, w1_bar, b1_bar, w2
     blocks = dev.blocks(cells_1, BLOCK)
     acc_parts = dev.empty((blocks,), np.float64)
     dev.launch(two_layer_network_vjp_k2, blocks, BLOCK, err, cells_1, w2.shape[1], pred.shape[1], pred, b2, y.shape[1], y, t_bar.shape[1], t_bar, out_bar, acc_parts)
-    dev.launch(two_layer_network_vjp_k3, dev.blocks(w2.shape[1], BLOCK), BLOCK, err, w2.shape[1], b2_bar)
-    dev.launch(two_layer_network_vjp_k4, dev.blocks(w2.shape[1], BLOCK), BLOCK, err, w2.shape[1], x.shape[0], b2_bar, t_bar.shape[1], t_bar)
     h_bar = dev.empty((x.shape[0], w1.shape[1]), np.float64)
-    dev.launch(two_layer_network_vjp_k5, 1, 1, err, blocks, acc_parts, out)
+    dev.launch(two_layer_network_vjp_k4, 1, BLOCK, err, blocks, acc_parts, out)
     dev.gemm(gemm_float64, False, True, h_bar.shape[0], h_bar.shape[1], t_bar.shape[1], np.float64(1.0), t_bar, 0, w2, 0, np.float64(0.0), h_bar, 0)
     dev.gemm(gemm_float64, True, False, w2_bar.shape[0], w2_bar.shape[1], h_2.shape[0], np.float64(1.0), h_2, 0, t_bar, 0, np.float64(0.0), w2_bar, 0)
     # L2: h = np.tanh(x @ w1 + b1)
     h_1_bar = dev.empty((x.shape[0], w1.shape[1]), np.float64)
     cells_2 = x.shape[0] * w1.shape[1]
-    dev.launch(two_layer_network_vjp_k6, dev.blocks(cells_2, BLOCK), BLOCK, err, cells_2, w1.shape[1], h_1_bar.shape[1], h_1_bar, h_bar.shape[1], h_bar, h_2.shape[1], h_2)
-    dev.launch(two_layer_network_vjp_k7, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], b1_bar)
-    dev.launch(two_layer_network_vjp_k8, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], x.shape[0], b1_bar, h_1_bar.shape[1], h_1_bar)
+    dev.launch(two_layer_network_vjp_k3, max(dev.blocks(w2.shape[1], BLOCK), dev.blocks(cells_2, BLOCK)), BLOCK, err, w2.shape[1], b2_bar, x.shape[0], t_bar.shape[1], t_bar, cells_2, w1.shape[1], h_1_bar.shape[1], h_1_bar, h_bar.shape[1], h_bar, h_2.shape[1], h_2)
+    dev.launch(two_layer_network_vjp_k6, dev.blocks(w1.shape[1], BLOCK), BLOCK, err, w1.shape[1], b1_bar, x.shape[0], h_1_bar.shape[1], h_1_bar)
     dev.gemm(gemm_float64, True, False, w1_bar.shape[0], w1_bar.shape[1], x.shape[0], np.float64(1.0), x, 0, h_1_bar, 0, np.float64(0.0), w1_bar, 0)
     return (out,)

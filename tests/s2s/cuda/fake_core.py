@@ -57,7 +57,12 @@ class Machine:
 
             @staticmethod
             def from_handle(number: int) -> Any:
-                return SimpleNamespace(wait=lambda other: machine.log.append(f"{number} waits"))
+                return SimpleNamespace(
+                    handle=number, wait=lambda other: machine.log.append(f"{number} waits")
+                )
+
+            def wait(self, other: Any) -> None:
+                machine.log.append(f"waits for {other.handle}")
 
             def sync(self) -> None:
                 machine.log.append("synchronise")
@@ -127,7 +132,13 @@ class Machine:
 
             return run
 
+        def allocate_host(size: int) -> tuple[int, int]:
+            self.log.append("allocate pinned")
+            self.pinned = np.empty(size, np.uint8)
+            return self.driver_status, self.pinned.ctypes.data
+
         return SimpleNamespace(
+            cuMemAllocHost=allocate_host,
             cuMemcpyHtoDAsync=copy("copy in"), cuMemcpyDtoHAsync=copy("copy out"),
             cuMemcpyDtoDAsync=copy("copy"), cuMemsetD8Async=fill(np.uint8),
             cuMemsetD16Async=fill(np.uint16), cuMemsetD32Async=fill(np.uint32),

@@ -1,5 +1,6 @@
 """The device of cuda.core, on a machine that is made up."""
 
+import ctypes
 import gc
 
 import numpy as np
@@ -79,6 +80,23 @@ def test_a_training_step_allocates_nothing(machine, rng):
     assert machine.live < before
 
 
+def test_flags_and_a_value_are_read_together(machine, rng):
+    gather = s2s.function(lambda x, index: np.sum(x[index]), target="cuda")
+    x, good, bad = (s2s.to_device(a) for a in (rng.normal(size=4), np.arange(3), np.array([9])))
+    values = [gather(x, good) for _ in range(5)]
+    machine.log.clear()
+    float(values[0])
+    assert machine.count("synchronise") == machine.count("allocate pinned") == 1
+    machine.log.clear()
+    assert [float(v) for v in values[1:]] == [float(values[0])] * 4
+    assert machine.count("synchronise") == machine.count("copy out") == 5  # no flags are left
+    value = gather(x, bad)
+    with pytest.raises(IndexError, match="out of bounds"):
+        float(value)
+    large = s2s.to_device(np.arange(10000.0))
+    np.testing.assert_array_equal(large.numpy(), np.arange(10000.0))
+
+
 @pytest.mark.parametrize("dtype", (np.float64, np.float32))
 def test_products_by_cublas(machine, monkeypatch, rng, dtype):
     machine.with_cublas(monkeypatch)
@@ -142,6 +160,26 @@ def test_arrays_leave_by_the_interfaces_of_other_libraries(machine):
     assert len(dlpack._held) == 1
     del capsule
     assert not dlpack._held
+
+
+def test_memory_goes_back_after_the_work_of_the_other_library(machine):
+    """A consumer of DLPack releases the array: our stream waits for its stream."""
+    array = s2s.to_device(np.arange(6.0))
+    held = array.__dlpack__(stream=9)
+    address = ctypes.c_void_p(dlpack._pointer(id(held), b"dltensor"))
+    machine.log.clear()
+    managed = ctypes.cast(address, ctypes.POINTER(dlpack._Managed))
+    managed.contents.deleter(managed)
+    assert machine.log == ["waits for 9"] and not dlpack._held
+    ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(held), ctypes.c_char_p(b"used_dltensor"))
+
+
+def test_the_default_stream_waits_before_memory_of_others_is_released(machine, rng):
+    x = s2s.to_device(Foreign(rng.normal(size=3)))
+    machine.log.clear()
+    del x
+    gc.collect()
+    assert machine.log == ["0 waits"]
 
 
 def test_a_failure_of_the_driver(machine):

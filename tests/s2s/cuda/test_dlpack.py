@@ -11,7 +11,7 @@ from s2s.cuda import dlpack
 @pytest.mark.parametrize("shape", ((), (3,), (2, 3), (0, 2)))
 def test_the_description_of_an_array(dtype, shape):
     array = s2s.to_device(np.ones(shape, dtype), "cuda-emulated")
-    capsule = dlpack.capsule(array, (dlpack.CUDA, 3))
+    capsule = dlpack.capsule(array, (dlpack.CUDA, 3), lambda: None)
     address = dlpack._pointer(id(capsule), b"dltensor")
     tensor = dlpack._Managed.from_address(address).tensor
     assert (tensor.device_type, tensor.device_id, tensor.ndim) == (2, 3, len(shape))
@@ -24,7 +24,7 @@ def test_the_description_of_an_array(dtype, shape):
 
 def test_a_consumer_releases_the_array():
     array = s2s.to_device(np.ones(3), "cuda-emulated")
-    capsule = dlpack.capsule(array, (dlpack.CUDA, 0))
+    capsule = dlpack.capsule(array, (dlpack.CUDA, 0), lambda: None)
     address = dlpack._pointer(id(capsule), b"dltensor")
     rename = ctypes.pythonapi.PyCapsule_SetName
     rename.argtypes = [ctypes.py_object, ctypes.c_char_p]

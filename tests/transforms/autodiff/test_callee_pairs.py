@@ -13,7 +13,7 @@ import s2s
 from s2s.transforms.autodiff.activity import dependences
 from s2s.transforms.autodiff.reverse import reverse
 from s2s.transforms.frontend.pytree import describe
-from s2s.transforms.ir.nodes import Call, Module, Save, calls_in, walk
+from s2s.transforms.ir.nodes import Assign, Call, ListOf, Module, Save, calls_in, walk
 from s2s.transforms.specialise import specialise
 from tests import oracle
 
@@ -87,16 +87,27 @@ def test_the_saved_values_of_a_call_in_a_loop_are_saved_in_each_iteration() -> N
     assert {v.name for v in call.targets[1:]} <= kept
 
 
-def test_a_callee_whose_sweep_restores_from_a_loop_is_inlined() -> None:
-    def looped(x):
-        for k in range(x.shape[0]):
-            x = x * np.sin(x[k])
-        return np.sum(x)
+def looped(x):
+    for k in range(x.shape[0]):
+        x = x * np.sin(x[k])
+    return np.sum(x)
 
+
+def test_what_a_loop_saves_crosses_on_stacks() -> None:
     def f(x):
         return looped(x) * 2.0
 
-    assert not any("looped" in name for name in module_of(f, X).functions)
+    module = module_of(f, X)
+    fwd, rev = (module.functions[f"looped_{half}"] for half in ("fwd", "rev"))
+    for half in (fwd, rev):
+        pairs = half.notes["inout"]
+        assert pairs and all(
+            isinstance(half.params[p].type, ListOf) and isinstance(half.results[r].type, ListOf)
+            for r, p in pairs
+        )
+        assert not any(isinstance(s, Save) for s in walk(half.body))
+    created = [s for s in module.main.body if isinstance(s, Assign) and s.op.attrs.get("tape")]
+    assert len(created) == len(fwd.notes["inout"])
 
 
 # ---------------------------------------------------------------- which parameters

@@ -223,9 +223,13 @@ class CallBuffers:
 
 @record
 class CallRoutine:
+    """`owned` are the positions of buffers that the routine may write and return, the others are
+    lent to it."""
+
     names: tuple[str, ...]
     function: str
     args: tuple[Expr | Subview, ...]
+    owned: tuple[int, ...] = ()
 
 
 @record

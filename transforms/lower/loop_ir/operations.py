@@ -260,7 +260,8 @@ def _operation(
 
 OPS: dict[str, Operation] = {op.name: op for op in _table()}
 
-# A call of another routine of the program: buffers are lent to it, and it may raise.
+# A call of another routine of the program: buffers that it does not own are lent to it, and it may
+# raise.
 CALLEE = Operation("", ("read",), "buffer", is_variadic=True, may_raise=True)
 
 
@@ -278,6 +279,9 @@ def written_buffers(stmt: L.Stmt) -> set[str]:
     """The buffers whose elements a statement itself may write, nested blocks excluded."""
     if isinstance(stmt, L.Store):
         return {stmt.buffer}
+    if isinstance(stmt, L.CallRoutine):
+        owned = (stmt.args[i] for i in stmt.owned)
+        return {a.buffer for a in owned if isinstance(a, L.Subview)}
     if not isinstance(stmt, (L.Call, L.CallBuffers)):
         return set()
     op = OPS[stmt.function]

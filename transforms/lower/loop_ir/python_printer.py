@@ -84,7 +84,8 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
     elif isinstance(s, L.CallRoutine):
         args = [
-            f"rt.lent({_arg(a)})" if isinstance(a, L.Subview) else print_typed(a) for a in s.args
+            f"rt.lent({_arg(a)})" if isinstance(a, L.Subview) and i not in s.owned else _arg(a)
+            for i, a in enumerate(s.args)
         ]
         call = f"{s.function}({', '.join(args)})"
         names = f"({', '.join(s.names)}{',' if len(s.names) == 1 else ''})"

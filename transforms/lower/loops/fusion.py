@@ -40,7 +40,8 @@ class LoopFusion:
     - `any_order`: loops that run backwards but whose iterations are independent.
     - `integers`: the definitions of the integers that are assigned once.
     - `sizes`: the sizes of the parameters.
-    - `accepts(first, second, fused)`: a target may refuse a fusion.
+    - `accepts(first, second, fused)`: the profitability test of a target, instead of that for
+      vector units.
     """
 
     def __init__(
@@ -146,7 +147,8 @@ class LoopFusion:
                 return False
             if foot.fails and (here.fails or not self._stores_locally(here)):
                 return False  # the error would precede another error or an escaping store
-            if (self.nests_first or _is_setup(stmt) or _is_fill(stmt)) and (
+            may_move = self.nests_first or self.accepts is not None
+            if (may_move or _is_setup(stmt) or _is_fill(stmt)) and (
                 here.fails or not self._independent(here, moving)
             ):
                 needed.append(position)
@@ -237,7 +239,9 @@ class LoopFusion:
             or not self._same_after_error(a, b)
         ):
             return False
-        if is_fusion_unprofitable(first, a.fails, second, b.fails, self._was_reversed(second)):
+        if self.accepts is None and is_fusion_unprofitable(
+            first, a.fails, second, b.fails, self._was_reversed(second)
+        ):
             return False
         if any(isinstance(s, L.Call) for loop in (first, second) for s in L.walk(loop.body)):
             return False

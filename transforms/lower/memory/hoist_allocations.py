@@ -10,6 +10,8 @@ to a new one.  So both may be the same buffer, if no other variable is ever boun
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..analysis.dependence import is_small
 from ..analysis.liveness import defs
 from ..analysis.single_assignment import single_definitions, value_before_loop
@@ -20,8 +22,10 @@ from ..loop_ir.operations import shared_buffers
 Path = tuple[L.Stmt, ...]
 
 
-def hoist_allocations(body: list[L.Stmt]) -> None:
-    """Rewrite `body` in place."""
+def hoist_allocations(
+    body: list[L.Stmt], is_parallel: Callable[[L.Loop], bool] = lambda loop: loop.parallel
+) -> None:
+    """Rewrite `body` in place.  Allocations stay in the loops that `is_parallel` accepts."""
     found: dict[str, list[tuple[Path, L.Alloc]]] = {}
     _collect_allocations(body, (), found)
     known = single_definitions(list(L.walk(body)))
@@ -35,7 +39,7 @@ def hoist_allocations(body: list[L.Stmt]) -> None:
             continue
         if any((a.dtype, a.sizes) != (first.dtype, first.sizes) for _, a in allocs):
             continue
-        target = _hoist_target([path for path, _ in allocs], first, known, bound)
+        target = _hoist_target([path for path, _ in allocs], first, known, bound, is_parallel)
         if target is not None:
             loop, sizes = target
             removed |= {id(alloc) for _, alloc in allocs}
@@ -79,7 +83,11 @@ def _aliased(body: list[L.Stmt]) -> set[str]:
 
 
 def _hoist_target(
-    paths: list[Path], alloc: L.Alloc, known: dict[str, L.Expr], bound: dict[int, set[str]]
+    paths: list[Path],
+    alloc: L.Alloc,
+    known: dict[str, L.Expr],
+    bound: dict[int, set[str]],
+    is_parallel: Callable[[L.Loop], bool],
 ) -> tuple[L.Stmt, tuple[L.Expr, ...]] | None:
     """The outermost loop that the allocations can be hoisted out of, and the sizes before it.
 
@@ -88,7 +96,7 @@ def _hoist_target(
     for level, loop in enumerate(paths[0][:-1]):
         if not all(len(path) > level and path[level] is loop for path in paths):
             return None
-        if not all(_is_hoistable(path[level:-1]) for path in paths):
+        if not all(_is_hoistable(path[level:-1], is_parallel) for path in paths):
             continue
         if id(loop) not in bound:
             bound[id(loop)] = {name for s in L.walk([loop]) for name in defs(s)}
@@ -98,13 +106,13 @@ def _hoist_target(
     return None
 
 
-def _is_hoistable(path: Path) -> bool:
+def _is_hoistable(path: Path, is_parallel: Callable[[L.Loop], bool]) -> bool:
     """True if a path has only sequential loops.
 
     The iterations of a parallel loop would share a buffer that is allocated outside.  An allocation
     does not leave a branch: it may be for a case that does not occur, and exhaust the memory.
     """
     return all(
-        isinstance(stmt, L.While) or (isinstance(stmt, L.Loop) and not stmt.parallel)
+        isinstance(stmt, L.While) or (isinstance(stmt, L.Loop) and not is_parallel(stmt))
         for stmt in path
     )

@@ -56,6 +56,34 @@ def parts_of(ctx: Context, operand: nodes.Operand) -> Parts:
     return Parts(data, count, L.Name(used), begins, sizes, operand.type.elem)
 
 
+def list_params(ctx: Context, p: nodes.Var) -> list[L.Param]:
+    """The parameters of a routine for a list."""
+    parts = parts_of(ctx, p)
+    data = L.Param(parts.data, parts.elem.dtype, 1)
+    count = L.Param(parts.count.name, "int64")
+    if parts.rank is None:
+        return [data, count]
+    used = L.Param(parts.used.name, "int64")
+    tables = [L.Param(name, "int64", 1) for name in (parts.begins, parts.sizes)]
+    return [data, count, used, *tables]
+
+
+def list_names(ctx: Context, operand: nodes.Operand) -> list[str]:
+    """The names of the variables of a list, in the order of `list_params`."""
+    p = parts_of(ctx, operand)
+    names = [p.data, p.count.name]
+    return names if p.rank is None else [*names, p.used.name, p.begins, p.sizes]
+
+
+def list_arguments(ctx: Context, operand: nodes.Operand) -> list[L.Expr | L.Subview]:
+    """The variables of a list, in the order of `list_params`."""
+    p = parts_of(ctx, operand)
+    found: list[L.Expr | L.Subview] = [L.Subview(p.data), p.count]
+    if p.rank is not None:
+        found += [p.used, L.Subview(p.begins), L.Subview(p.sizes)]
+    return found
+
+
 def new_list(ctx: Context, target: nodes.Var) -> None:
     """Emit an empty list."""
     p = parts_of(ctx, target)

@@ -6,16 +6,30 @@ becomes a test, an allocation and a copy.
 
 from __future__ import annotations
 
+from collections import Counter
+
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 from .symbols import Symbols
 
 
-def expand_routines(body: list[L.Stmt], symbols: Symbols) -> None:
-    """Rewrite `body` in place."""
+def expand_routines(
+    body: list[L.Stmt], symbols: Symbols, bound: frozenset[str] | None = None
+) -> None:
+    """Rewrite `body` in place.  The views that it makes stand before the loops around.
+
+    `bound` are the buffers that the routine binds itself.
+    """
+    if bound is None:
+        bound = frozenset(symbols.buffers)
     out: list[L.Stmt] = []
     for s in body:
         for inner in L.blocks_of(s):
-            expand_routines(inner, symbols)
+            expand_routines(inner, symbols, bound)
+        if isinstance(s, L.Loop):
+            views = [v for v in _invariant_views(s) if v.name not in bound]
+            s.body = [q for q in s.body if all(q is not v for v in views)]
+            out += views
         if isinstance(s, L.Call) and s.function == "rt.gemm_at":
             out += _gathered_product(s, symbols)
         elif isinstance(s, L.CallBuffers) and s.function == "rt.reserve":
@@ -23,6 +37,18 @@ def expand_routines(body: list[L.Stmt], symbols: Symbols) -> None:
         else:
             out.append(s)
     body[:] = out
+
+
+def _invariant_views(loop: L.Loop) -> list[L.View]:
+    """The views in a loop of buffers that it does not bind."""
+    times = Counter(name for s in L.walk([loop]) for name in defs(s))
+    return [
+        s
+        for s in loop.body
+        if isinstance(s, L.View)
+        and times[s.name] == 1
+        and not any(times[n] for n in (s.buffer, *names_in(s.sizes)))
+    ]
 
 
 def _gathered_product(s: L.Call, symbols: Symbols) -> list[L.Stmt]:

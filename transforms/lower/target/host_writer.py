@@ -160,6 +160,10 @@ class HostWriter:
         if s.cells is None:
             return f"dev.launch({kernel.name}, 1, 1, {args})"
         blocks = _blocks(s.cells, s.block) if s.blocks is None else expr(s.blocks)
+        if s.others:
+            found = [blocks, *(_blocks(cells, block) for cells, block in s.others if cells)]
+            found = list(dict.fromkeys(found))
+            blocks = f"max({', '.join(found)})" if len(found) > 1 else blocks
         return f"dev.launch({kernel.name}, {blocks}, BLOCK, {args})"
 
     def failure(self, s: L.Fail, pad: str) -> list[str]:
@@ -218,7 +222,8 @@ def _exprs_of(s: HostStmt) -> list[L.Expr]:
     if isinstance(s, Blocks):
         return [s.cells]
     if isinstance(s, Launch):
-        return [e for e in (s.blocks, s.cells) if e is not None]
+        cells = (s.cells, *(cells for cells, _ in s.others))
+        return [e for e in (s.blocks, *cells) if e is not None]
     if isinstance(s, Fetch):
         return []
     if isinstance(s, HostArray):

@@ -40,7 +40,8 @@ class Failure:
 
 @record
 class KernelText:
-    """A kernel under construction: parameters with types, host arguments, and lines of the body."""
+    """A kernel under construction: parameters with types, host arguments, and lines of the body.
+    `written` are the arguments that it stores to."""
 
     name: str
     kind: KernelKind
@@ -50,6 +51,7 @@ class KernelText:
     lines: list[str] = field(default_factory=list[str])
     atomics: int = 0
     functions: set[str] = field(default_factory=set[str])
+    written: set[str] = field(default_factory=set[str])
     sends_values: bool = False
 
 
@@ -222,6 +224,8 @@ class KernelWriter:
     def _store(self, s: L.Store) -> str:
         at = print_expr(self.flat(s.buffer, s.index))
         buffer, value = self.buffer(s.buffer), self.typed(s.expr)
+        if s.buffer not in self.own:
+            self.kernel.written.add(s.buffer)
         if not s.add:
             return f"{buffer}[{at}] = {value}"
         if s.buffer in self.atomic:
@@ -264,6 +268,8 @@ class KernelWriter:
 
     def slot_stores(self, names: Iterable[str]) -> list[str]:
         """The lines that store scalars in their slots."""
+        names = list(names)
+        self.kernel.written |= {f"slot {name}" for name in names}
         return [f"{self._slot(name)}[0] = {name}" for name in names]
 
 

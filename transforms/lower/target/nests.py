@@ -10,12 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.record import field, record
-from ..analysis.dependence import LoopReductions
+from ..analysis.alias import MayAlias
+from ..analysis.dependence import LoopReductions, explain_dependence
 from ..analysis.liveness import Names, names_in
 from ..loop_ir import nodes as L
 
 # The reductions of a loop with otherwise independent iterations, or why there are none.
 Explain = Callable[[L.Loop, Names], "LoopReductions | str"]
+
+
+def explain_in_any_order(may_alias: MayAlias) -> Explain:
+    """The dependences of a loop.  Errors are no obstacle: the contents of written arguments are
+    unspecified after one."""
+
+    def explain(loop: L.Loop, after: Names) -> LoopReductions | str:
+        return explain_dependence(loop, after, may_alias, set())
+
+    return explain
 
 
 @record
@@ -115,13 +126,13 @@ def _is_independent(
 ) -> bool:
     """True if all iterations of the loops `grid`, around those `inside`, are independent."""
     for level in range(len(grid)):
-        found = explain(_nested([*grid[level:], *inside], body), after)
+        found = explain(nested([*grid[level:], *inside], body), after)
         if isinstance(found, str) or _reduces(found) or found.private_buffers:
             return False
     return True
 
 
-def _nested(loops: list[L.Loop], body: list[L.Stmt]) -> L.Loop:
+def nested(loops: list[L.Loop], body: list[L.Stmt]) -> L.Loop:
     """New loops around a body."""
     for loop in reversed(loops):
         body = [L.Loop(loop.var, loop.start, loop.stop, loop.step, body)]

@@ -12,7 +12,8 @@
 
 A slot is a one-element array that holds a device scalar.  A launch without `cells` is of one
 thread.  `blocks` is the number of blocks for `cells` if it has a name, and `block` the number of
-cells of a block: None for one per thread.
+cells of a block: None for one per thread.  `others` are the cells and blocks of the grids that were
+merged with this one.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Launch:
     blocks: L.Expr | None = None
     cells: L.Expr | None = None
     block: L.Expr | None = None
+    others: tuple[tuple[L.Expr | None, L.Expr | None], ...] = ()
 
 
 @record
@@ -86,6 +88,15 @@ class Plan:
             threads=sum(k.kind == "thread" for k in self.kernels),
             atomics=sum(k.atomics for k in self.kernels),
             syncs=self.syncs,
+        )
+        stats.in_loops = len(
+            {
+                id(q)
+                for s in walk(self.body)
+                if isinstance(s, (L.Loop, L.While))
+                for q in walk(s.body)
+                if isinstance(q, (Launch, *_PRODUCTS))
+            }
         )
         for s in walk(self.body):
             stats.launches += isinstance(s, (Launch, *_PRODUCTS))

@@ -64,11 +64,13 @@ class Statistics:
     """Numbers of launch sites, kernels by kind, host loops, matrix products, synchronisations and
     atomic additions.
 
-    `glue_loops` are host loops that launch one-thread kernels only.  `syncs` are synchronisations
+    `in_loops` are the launch sites inside of host loops, `glue_loops` the host loops that launch
+    one-thread kernels only.  `syncs` are synchronisations
     inside the call.
     """
 
     launches: int = 0
+    in_loops: int = 0
     grids: int = 0
     threads: int = 0
     host_loops: int = 0

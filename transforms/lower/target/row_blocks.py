@@ -8,8 +8,9 @@
             y[i, j] = x[i, j] / s                   each thread writes some of the elements
 
 The statements of an iteration are phases: a loop with independent iterations, which the threads
-share; an assignment of a scalar, which all threads execute; a store, which one thread executes.
-There is a barrier after each phase that writes memory.
+share; an assignment of a scalar or a check, which all threads execute; a store, which one thread
+executes.  There is a barrier after each phase that writes memory.  All threads find the same value
+of a condition, so if a check fails all of them leave the kernel before the next barrier.
 """
 
 from __future__ import annotations
@@ -19,18 +20,15 @@ from collections.abc import Callable
 
 from ..analysis.alias import MayAlias
 from ..analysis.cost_model import trip_count
-from ..analysis.dependence import LoopReductions, explain_dependence
+from ..analysis.dependence import LoopReductions
 from ..analysis.liveness import Names
 from ..loop_ir import nodes as L
 from ..loops.parallelize import rename_scalar
 from .kernel_writer import KernelWriter
-from .nests import Explain, Nest, as_nest
+from .nests import Explain, Nest, as_nest, explain_in_any_order
 
 # A loop with fewer iterations than this runs on one thread.
 MIN_SHARED_TRIPS = 8
-
-_PAD = "        "
-_BARRIER = f"{_PAD}cuda.syncthreads()"
 
 
 def row_phases(
@@ -52,10 +50,9 @@ def row_phases(
         elif isinstance(s, L.Alloc):
             if s.name not in nest.reductions.private_buffers:
                 return None
-        elif not isinstance(s, (L.Let, L.Store, L.Comment)):
+        elif not isinstance(s, (L.Let, L.Store, L.Comment)) and not L.is_check(s):
             return None
-    stmts = list(L.walk(nest.body))
-    if any(isinstance(s, L.Fail) for s in stmts):
+    if any(isinstance(q, L.Fail) for s in nest.body if not L.is_check(s) for q in L.walk([s])):
         return None
     return phases if any(_is_long(s) for s in nest.body) else None
 
@@ -68,8 +65,7 @@ def keeps_parallelism(may_alias: MayAlias) -> Callable[[L.Loop, L.Loop, L.Loop],
     A nest over the elements of a matrix would become a loop over its rows otherwise.
     """
 
-    def explain(loop: L.Loop, after: Names) -> LoopReductions | str:
-        return explain_dependence(loop, after, may_alias, set())
+    explain = explain_in_any_order(may_alias)
 
     def after(loop: L.Loop) -> Names:
         return frozenset()
@@ -97,7 +93,7 @@ def _is_long(s: L.Stmt) -> bool:
 
 
 class RowWriter:
-    """Writes the iteration of a row loop.
+    """Writes statements whose loops the threads of a block share, as of an iteration of a row loop.
 
     `tree(part, op, dtype)` gives the lines that reduce a value of each thread into element 0 of the
     array `shared(dtype)`; `part_name` names the value of a thread.
@@ -109,14 +105,17 @@ class RowWriter:
         part_name: Callable[[str, str], str],
         shared: Callable[[str], str],
         tree: Callable[[str, str, str], list[str]],
+        depth: int,
     ) -> None:
         self.writer, self.part_name, self.shared, self.tree = writer, part_name, shared, tree
+        self.depth, self.pad = depth, "    " * depth
         self.lines: list[str] = []
         self.has_loads = False  # since the last barrier
 
     def barrier(self) -> None:
-        if self.lines and self.lines[-1] != _BARRIER:
-            self.lines.append(_BARRIER)
+        barrier = f"{self.pad}cuda.syncthreads()"
+        if self.lines and self.lines[-1] != barrier:
+            self.lines.append(barrier)
         self.has_loads = False
 
     def iteration(self, body: list[L.Stmt], phases: list[LoopReductions]) -> list[str]:
@@ -129,9 +128,12 @@ class RowWriter:
             if isinstance(s, L.Loop):
                 self._shared_loop(s, next(remaining))
             elif isinstance(s, L.Store):
-                self.lines += [f"{_PAD}if cuda.threadIdx.x == 0:", *self.writer.block([s], 3)]
+                self.lines += [
+                    f"{self.pad}if cuda.threadIdx.x == 0:",
+                    *self.writer.block([s], self.depth + 1),
+                ]
             elif not isinstance(s, L.Comment) or s.text:
-                lines = self.writer.block([s], 2)
+                lines = self.writer.block([s], self.depth)
                 self.lines += lines[:1] if isinstance(s, L.Comment) else lines
             if writes:
                 self.barrier()
@@ -149,17 +151,19 @@ class RowWriter:
             parts[name] = self.part_name(name, dtype)
             self.writer.bound.add(parts[name])
             start = self.writer.typed(L.Lit(0, dtype) if op == "+" else L.Name(name, dtype))
-            self.lines.append(f"{_PAD}{parts[name]} = {start}")
+            self.lines.append(f"{self.pad}{parts[name]} = {start}")
         body = copy.deepcopy(loop.body)
         for name, part in parts.items():
             rename_scalar(body, name, part)
         first = L.add(loop.start, L.mul(L.Name("cuda.threadIdx.x"), loop.step))
         stride = L.mul(L.Name("cuda.blockDim.x"), loop.step)
         self.writer.bound |= {"cuda.threadIdx.x", "cuda.blockDim.x"}
-        self.lines += self.writer.block([L.Loop(loop.var, first, loop.stop, stride, body)], 2)
+        self.lines += self.writer.block(
+            [L.Loop(loop.var, first, loop.stop, stride, body)], self.depth
+        )
         for name, (op, dtype) in reductions.scalar_reductions.items():
-            self.lines += [f"    {line}" for line in self.tree(parts[name], op, dtype)]
+            self.lines += [self.pad + line for line in self.tree(parts[name], op, dtype)]
             result = f"{self.shared(dtype)}[0]"
             whole = f"{name} + {result}" if op == "+" else result
-            self.lines.append(f"{_PAD}{name} = {whole}")
+            self.lines.append(f"{self.pad}{name} = {whole}")
             self.barrier()

@@ -97,7 +97,7 @@ register(
         "list_new",
         "list",
         _infer_new,
-        evaluate=lambda *, type: [],
+        evaluate=lambda *, type, tape=False: [],
         text=lambda args, attrs, types: ("[]", ATOM),
         differentiable=(),
         doc="an empty list",

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autodiff.callee_vjps import CalleeVjps
-from ...autodiff.reverse import callee_pair
 from ...frontend.derivative_spec import Derived
-from ...ir.errors import S2SError, UnsupportedError
-from ...ir.nodes import Draw, Function, Module, blocks_of, is_float, walk
+from ...ir.errors import S2SError
+from ...ir.nodes import (
+    Draw,
+    Function,
+    ListOf,
+    Record,
+    blocks_of,
+    inner_targets_of,
+    targets_of,
+    walk,
+)
 from ...ir.record import record
 from ...syntax import core
-from ..derivatives.tracing import Tracing
 from ..outline import Outlines
 from ..places import Places
 from ..session import Part
@@ -38,7 +44,6 @@ class KeptCalls(Part):
 
     places: Places
     outline: Outlines
-    tracing: Tracing
 
     def keeps(self, callee: Callee) -> str | None:
         """Why a callee is inlined without an attempt to keep it; None if it may stay a call."""
@@ -118,26 +123,21 @@ class KeptCalls(Part):
         assert function is not None
         if outcome.shared:
             raise _Inlined("it returns an array that may share memory with another")
-        if any(isinstance(s, Draw) for s in walk(function.body)):
-            raise _Inlined("it draws random numbers")
+        if any(isinstance(s, Draw) and s.rng is not None for s in walk(function.body)):
+            raise _Inlined("it draws from a random generator")
         if any(getattr(x.type, "mixed", False) for x in function.results):
             raise _Inlined("it returns a number that is Python's on some paths only")
-        if any(blocks_of(s) for s in function.body) and not self._splits(function):
-            raise _Inlined("its sweep needs values from inside a branch or loop")
+        if _has_lists_inside(function):
+            raise _Inlined("it has a list or record in a branch or loop")
 
-    def _splits(self, function: Function) -> bool:
-        """Whether the adjoint of the function's calls is a pair of functions; otherwise its sweep
-        would compute the function again."""
-        wanted = tuple(i for i, p in enumerate(function.params) if is_float(p.type))
-        seeded = tuple(i for i, r in enumerate(function.results) if is_float(r.type))
-        if not wanted or not seeded:
-            return True
-        callees = self.tracing.callees(function.body)
-        products = CalleeVjps(Module({**callees, function.name: function}, function.name))
-        try:
-            return callee_pair(products, function.name, wanted, seeded) is not None
-        except UnsupportedError:  # what has no derivative is refused where one is required
-            return True
+
+def _has_lists_inside(function: Function) -> bool:
+    """Whether values of branches and loops are lists or records, which a sweep cannot restore from
+    a stack (`autodiff/tape_stacks.py`)."""
+    inner = (s for stmt in function.body for block in blocks_of(stmt) for s in walk(block))
+    values = [v for s in inner for v in (*targets_of(s), *inner_targets_of(s))]
+    values += [v for s in function.body for v in inner_targets_of(s)]
+    return any(isinstance(v.type, (ListOf, Record)) for v in values)
 
 
 def _check_number(value: Any, what: str) -> None:

@@ -18,18 +18,32 @@ def f(x, k):
 TYPES = {"x": "float64[:]", "k": "float64"}
 
 
-def test_a_sum_is_a_grid_and_one_thread():
+def test_a_sum_is_a_grid_and_one_block():
     text, program = emitted(SUM, **TYPES)
     first, second = kernel_bodies(text)
     assert first.startswith("def f_k1(err, n, x, k, s_parts):")
     assert "for i in range(thread, n, cuda.blockDim.x * cuda.gridDim.x):" in first
     assert second == (
         "def f_k2(err, blocks, s_parts, s_slot):\n"
+        "    whole_float64 = cuda.shared.array(BLOCK, np.float64)\n"
         "    s = np.float64(0.0)\n"
-        "    for k_1 in range(blocks):\n"
+        "    s_part_1 = np.float64(0.0)\n"
+        "    for k_1 in range(cuda.threadIdx.x, blocks, cuda.blockDim.x):\n"
         "        part = s_parts[k_1]\n"
-        "        s = s + part\n"
-        "    s_slot[0] = s"
+        "        s_part_1 = s_part_1 + part\n"
+        "    whole_float64[cuda.threadIdx.x] = s_part_1\n"
+        "    cuda.syncthreads()\n"
+        "    width = BLOCK // 2\n"
+        "    while width > 0:\n"
+        "        if cuda.threadIdx.x < width:\n"
+        "            whole_float64[cuda.threadIdx.x] = whole_float64[cuda.threadIdx.x] + "
+        "whole_float64[cuda.threadIdx.x + width]\n"
+        "        cuda.syncthreads()\n"
+        "        width = width // 2\n"
+        "    s = s + whole_float64[0]\n"
+        "    cuda.syncthreads()\n"
+        "    if cuda.threadIdx.x == 0:\n"
+        "        s_slot[0] = s"
     )
     assert host_function(text) == (
         "    k = np.float64(k)\n"
@@ -38,7 +52,7 @@ def test_a_sum_is_a_grid_and_one_thread():
         "    blocks = dev.blocks(n, BLOCK)\n"
         "    s_parts = dev.empty((blocks,), np.float64)\n"
         "    dev.launch(f_k1, blocks, BLOCK, err, n, x, k, s_parts)\n"
-        "    dev.launch(f_k2, 1, 1, err, blocks, s_parts, s)\n"
+        "    dev.launch(f_k2, 1, BLOCK, err, blocks, s_parts, s)\n"
         "    return (s,)"
     )
     assert program.params == [
@@ -62,7 +76,7 @@ def test_kernels_are_described_with_their_parameters():
         Kernel(
             "f_k2",
             (flag, ("blocks", "int64"), ("s_parts", "float64*"), ("s_slot", "float64*")),
-            "thread",
+            "grid",
             "",
         ),
     ]

@@ -113,7 +113,7 @@ def f(x, n, m):
     rows, last = kernel_bodies(text)
     assert "    s_part = np.float64(0.0)\n    for i in range(cuda.blockIdx.x, n" in rows
     assert rows.endswith("    if cuda.threadIdx.x == 0:\n        s_parts[cuda.blockIdx.x] = s_part")
-    assert "blocks = dev.blocks(n, 1)" in text and "s = s + part" in last
+    assert "blocks = dev.blocks(n, 1)" in text and "s = s + whole_float64[0]" in last
     assert program.stats.atomics == 0
 
 

@@ -151,8 +151,11 @@ def identity(x):
     return y
 
 
+RNG = np.random.default_rng(0)
+
+
 def draw(x):
-    y = x * np.random.normal()
+    y = x * RNG.normal()
     return y
 
 
@@ -178,7 +181,7 @@ def counted(x):
     [
         (write, "may not write into it"),
         (identity, "may share memory"),
-        (draw, "it draws random numbers"),
+        (draw, "random generator"),
         (counted, "write into a container from outside"),
         (lambda x: x + 1.0, "a lambda"),
     ],
@@ -192,6 +195,30 @@ def test_why_a_call_is_inlined(callee: Any, why: str) -> None:
     assert not names(made.module)
     ((_, reason),) = made.decisions
     assert reason is not None and why in reason
+
+
+def noisy(x):
+    y = x * np.random.normal(size=3)
+    return np.tanh(y) * np.random.normal()
+
+
+def test_draws_of_numpys_own_generator_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        return np.sum(noisy(x) * noisy(x * 2.0))
+
+    x = np.array([0.3, 0.5, 0.7])
+    assert names(specialised(f, x).module) == ["noisy"]
+    found: list[Any] = []
+    for mode in ("inline", "keep", "keep+inline"):
+        monkeypatch.setenv("S2S_CALLS", mode)
+        for backend in ("python", "loops"):
+            np.random.seed(7)
+            found.append(s2s.value_and_grad(f, backend=backend)(x))
+    np.random.seed(7)
+    for value, gradient in found:
+        oracle.assert_close(value, found[0][0], 1e-12, "value")
+        oracle.assert_close(gradient, found[0][1], 1e-12, "gradient")
+    oracle.assert_close(found[0][0], f(x), 1e-12, "value")
 
 
 def test_a_recursion_of_known_depth_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
