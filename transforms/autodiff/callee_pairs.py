@@ -194,7 +194,9 @@ def _on_stacks(
     return saves_last(forward, {*_saved_slots(forward)}), rev
 
 
-def make_pair(cut: CutVjp, wanted: tuple[int, ...], supply: NameSupply) -> Any:
+def make_pair(
+    cut: CutVjp, wanted: tuple[int, ...], supply: NameSupply
+) -> tuple[Function, Function, CalleePair]:
     """The functions `fwd` and `rev` of a function that does not call itself, and their pair."""
     stacks, calls = dict(cut.slots), {}
     for call in cut.calls:

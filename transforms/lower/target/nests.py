@@ -82,14 +82,14 @@ def _rectangular_chain(loop: L.Loop) -> list[L.Loop]:
         bounds = L.exprs_of(inner)
         if names_in(bounds) & {outer.var for outer in chain}:
             return chain
-        if not all(_is_speculatable(p) for e in bounds for p in L.walk_expr(e)):
+        if not all(is_speculatable(p) for e in bounds for p in L.walk_expr(e)):
             return chain
         if any(inner.var == outer.var for outer in chain):
             return chain
         chain.append(inner)
 
 
-def _is_speculatable(e: L.Expr) -> bool:
+def is_speculatable(e: L.Expr) -> bool:
     """True if a node cannot fail and reads no memory, so that it may be evaluated before a loop
     that has no iterations."""
     if isinstance(e, L.Bin):

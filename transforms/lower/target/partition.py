@@ -20,13 +20,14 @@ from ...ir.nodes import Span
 from ..analysis.alias import MayAlias
 from ..analysis.cost_model import loop_cost, trip_count
 from ..analysis.liveness import defs, names_in, uses
+from ..analysis.single_assignment import fixed_integers, resolve
 from ..loop_ir import nodes as L
 from .batches import batched_product
 from .fresh_buffers import fresh_after, fresh_in
 from .grids import Grids, is_in_kernel, is_local
 from .host_copies import candidates
 from .merge_launches import merge_launches
-from .nests import Nest
+from .nests import Nest, is_speculatable
 from .place import Placement
 from .plan import Plan
 from .program import HostResult
@@ -49,12 +50,15 @@ def partition(
     names, device = set(mentions), set[str]()
     groups = candidates(routine.body, routine.params, symbols)
     copies, is_pruned = set(groups), False
+    known = fixed_integers(routine.body, [p.name for p in routine.params])
+    given = {p.name for p in routine.params} - {n for s in L.walk(routine.body) for n in defs(s)}
     while True:
         placement = Placement(set(device), set(copies))
         body = copy.deepcopy(routine.body)
         planner = _Planner(
             routine.name, body, symbols.copy(), may_alias, spans, placement, Counter(mentions)
         )
+        planner.known, planner.given = known, given
         lost = planner.run(body)
         kept = copies - {n for name in lost for n in groups[name]}
         if kept == copies and not is_pruned and placement.device & names == device:
@@ -68,7 +72,11 @@ def partition(
 
 
 class _Planner(Grids):
-    """Plans one routine."""
+    """Plans one routine.  `known` are the definitions of its integers, `given` the parameters that
+    it does not assign."""
+
+    known: dict[str, L.Expr]
+    given: set[str]
 
     def run(self, body: list[L.Stmt]) -> set[str]:
         """Plan a routine; return the buffers that the host cannot keep a copy of after all."""
@@ -236,7 +244,8 @@ class _Planner(Grids):
         self.emit(L.Loop(s.var, start, stop, step, body))
 
     def bound_work(self, s: L.Loop) -> None:
-        """Test the work of a loop on one thread on the host, as far as it is known there."""
+        """Test the work of a loop on one thread on the host, as far as it is known there: before
+        anything else if it follows from the parameters."""
         work = loop_cost(s, trip_count(s))
         if isinstance(work, L.Lit) and work.value <= MAX_THREAD_WORK:
             return
@@ -245,12 +254,20 @@ class _Planner(Grids):
         place = self.spans.get(self.line)
         where = "" if place is None else f" ({place.file.rpartition('/')[2]}:{place.line})"
         message = "this loop runs on one thread of the device, and has too many iterations for that"
+        fail: list[L.Stmt] = [L.Fail("NotImplementedError", message + where)]
+        first = resolve(work, self.known)
+        if self.out is self.plan.body and self._is_given(first):
+            self.plan.body.insert(0, L.If(L.compare(">", first, L.lit(MAX_THREAD_WORK)), fail))
+            return
         self.flush()
-        self.emit(
-            L.If(
-                L.compare(">", work, L.lit(MAX_THREAD_WORK)),
-                [L.Fail("NotImplementedError", message + where)],
-            )
+        self.emit(L.If(L.compare(">", work, L.lit(MAX_THREAD_WORK)), fail))
+
+    def _is_given(self, e: L.Expr) -> bool:
+        """True if an expression can be computed from the parameters, and cannot fail."""
+        return (
+            names_in([e]) <= self.given - self.placement.device
+            and self.placement.is_host(e)
+            and all(map(is_speculatable, L.walk_expr(e)))
         )
 
     def _bound_by_kernels(self) -> set[str]:

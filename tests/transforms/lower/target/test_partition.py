@@ -65,3 +65,21 @@ def test_a_loop_controlled_by_the_device_is_refused_at_its_line():
         compiled(relax, np.ones(50), mode="primal")
     assert error.value.line == relax.__code__.co_firstlineno + 1
     assert "np.where" in error.value.advice
+
+
+def test_bounds_are_tested_before_anything_is_written():
+    text, _ = emitted(
+        """
+def f(x, y, n):
+    m = n * 2
+    for i in range(n):
+        y[i] = 0.0
+    for i in range(1, m):
+        x[i] = x[i - 1] * 2.0
+    return (x,)
+""",
+        **VECTOR,
+    )
+    host = host_function(text)
+    assert host.index("NotImplementedError") < host.index("dev.launch(")
+    assert "if (n * 2 - 1) * " in host.split("raise")[0]
