@@ -1,8 +1,9 @@
 """Measures all rows and writes docs/benchmarks.md: `make bench`, `make bench ROWS=mlp,gmm`.
 
 Each row is timed in a process of its own that holds all peers; time to the first gradient and
-memory are measured in fresh processes, cold (empty caches) and warm.  Results are stored in
-build/bench/, so that --report rewrites the page without measuring.
+memory are measured in fresh processes, cold (empty caches) and warm.  The results of each row are
+stored in build/bench/, and the page shows all stored rows: it can be measured in parts, with ROWS,
+or with --missing after an interruption, and --report rewrites it without measuring.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": versions,
         "quick": options.quick,
+        "date": time.strftime("%Y-%m-%d"),
     }
 
 
@@ -97,6 +99,7 @@ def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
     tasks = [(row, peer) for row in chosen for peer in (None, *peers)]
     if options.no_start or options.only_starts:
         tasks = [(row, peer) for row, peer in tasks if (peer is None) == options.no_start]
+    last = {row.name: peer for row, peer in tasks}
     bar = tqdm(tasks, unit="process")
     found: dict[str, Any] = {}
     for row, peer in bar:
@@ -115,12 +118,18 @@ def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
             if options.only_starts:
                 found = json.loads(kept_in(row).read_text())
             found["start"][peer] = started(row, peer, options)
-        kept = {**found, "machine": machine(options)}
+        kept = {**found, "machine": machine(options), "complete": peer == last[row.name]}
         kept_in(row).write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def kept_in(row: r.Row) -> Path:
     return KEPT / f"{row.name}.json"
+
+
+def is_stored(row: r.Row) -> bool:
+    """True if all processes of a row have ended: it is written after each of them."""
+    stored = kept_in(row)
+    return stored.exists() and bool(json.loads(stored.read_text()).get("complete"))
 
 
 def main() -> int:
@@ -135,6 +144,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds per process")
     parser.add_argument("--no-start", action="store_true", help="no cold and warm starts")
     parser.add_argument("--only-starts", action="store_true", help="leave the times as they are")
+    parser.add_argument("--missing", action="store_true", help="only rows that are not stored")
     parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     parser.add_argument("--list", action="store_true", help="names of the rows")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
@@ -143,6 +153,8 @@ def main() -> int:
     options.budget = options.budget or (2.0 if options.quick else 8.0)
 
     chosen = rows.chosen(options.rows)
+    if options.missing:
+        chosen = [row for row in chosen if not is_stored(row)]
     if options.list:
         for row in chosen:
             print(f"{row.name:24}{row.group:14}{', '.join(row.makers)}")

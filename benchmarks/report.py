@@ -56,7 +56,7 @@ def conditions(machines: list[dict[str, Any]]) -> str:
     last = machines[-1]
     libraries = ", ".join(f"{name} {version}" for name, version in last["versions"].items())
     text = [
-        "Written by `make bench`; figures are of one run on one machine, to be read as ratios.",
+        "Written by `make bench`; figures are to be read as ratios.",
         f"{last['processor']}, {last['cores']} cores, Python {last['python']}, {libraries};",
         f"{last['threads']} thread(s) for every library.",
         "All peers of a row run in one process on the same inputs in the same dtype, their results",
@@ -67,6 +67,12 @@ def conditions(machines: list[dict[str, Any]]) -> str:
         "warm with filled ones, the least of three unless they take long; memory is that of the",
         "warm process at its peak.",
     ]
+    dates = sorted({machine["date"] for machine in machines if "date" in machine})
+    if len(dates) > 1:
+        text.append(f"The rows were measured between {dates[0]} and {dates[-1]}.")
+    alike = [{k: v for k, v in m.items() if k not in ("date", "quick")} for m in machines]
+    if any(machine != alike[-1] for machine in alike):
+        text.append("**Some rows were measured with other versions or on another machine.**")
     if any(machine["quick"] for machine in machines):
         text.append("**Some rows are from a quick run with few repetitions.**")
     return "\n".join(text)

@@ -71,8 +71,6 @@ def test_native(case: Case) -> None:
 
 @pytest.mark.parametrize("case", one_per_case("numba"))
 def test_njit(case: Case) -> None:
-    if case.name == "adi":
-        pytest.skip("Numba's analysis of nested conditional expressions takes more than 24 GB")
     check_compiled(case, "njit")
 
 

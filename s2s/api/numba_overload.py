@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..backends.backends import inlinable_kernel
+from ..backends.backends import inlinable_kernel, overlap_message
 from ..backends.build_kernel import build_njit
 from ..dispatch.specialization import seed_of
 from ..errors import S2STypeError, UnsupportedError
 from ..runtime.locks import kernel_locks
-from ..transforms.frontend.pytree import Argument, Fixed, Out, OutTree, Path
+from ..transforms.frontend.pytree import Argument, ArraySpec, Fixed, Out, OutTree, Path
 from ..transforms.ir.nodes import Scalar
 from . import signature_spec
 
@@ -139,6 +139,7 @@ def _generate_implementation(
     function: Function, specialiser: Specialiser, compiled: Compiled, args: tuple[Any, ...]
 ) -> Callable[..., Any]:
     from ..codegen.numba_bridge.external_call import forbid_caching
+    from ..kernels_numba.strided_overlap import may_overlap
 
     seed = seed_of(compiled, specialiser.options.has_aux) if specialiser.mode == "vjp" else None
     reach = _constants(specialiser)
@@ -148,7 +149,8 @@ def _generate_implementation(
     inlinable = kernel is not None
     kernel = kernel or build_njit(compiled.lowered, compiled.entry, None)
     space: dict[str, Any] = {
-        "np": np, "kernel": kernel, "seed": seed, "forbid_caching": forbid_caching
+        "np": np, "kernel": kernel, "seed": seed, "forbid_caching": forbid_caching,
+        "may_overlap": may_overlap,
     }  # fmt: skip
     values = []
     for i, param in enumerate(compiled.params):
@@ -157,7 +159,7 @@ def _generate_implementation(
         else:
             space[f"constant_{i}"] = reach.value((), param.path)
             values.append(f"constant_{i}")
-    lines = ["forbid_caching()"]
+    lines = ["forbid_caching()", *([] if inlinable else _overlap_checks(compiled))]
     buffers: dict[int, str] = {}
     seeds = [] if seed is None or inlinable else ["seed"]
     for result, position in [] if inlinable else sorted(compiled.out_like.items()):
@@ -173,6 +175,24 @@ def _generate_implementation(
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), space)
     return space["implementation"]
+
+
+def _overlap_checks(compiled: Compiled) -> list[str]:
+    """Statements that raise an error if an array that is written may overlap another argument."""
+    from ..kernels_numba.strided_overlap import layout_text
+
+    arrays = {
+        i: layout_text(_path_text(param.path), param.spec.ndim)
+        for i, param in enumerate(compiled.params)
+        if isinstance(param.spec, ArraySpec) and param.path[0][0] == "arg"
+    }
+    message = overlap_message(compiled)
+    return [
+        f"if may_overlap({arrays[i]}, {layout}): raise ValueError({message!r})"
+        for i in compiled.written
+        for j, layout in arrays.items()
+        if i in arrays and (i < j or (i != j and j not in compiled.written))
+    ]
 
 
 def _constants(specialiser: Specialiser) -> Any:

@@ -165,21 +165,21 @@ def numba_kernel(
 
 def inlinable_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Any:
     """The Numba dispatcher of a specialisation for calls from users' `@njit` functions: it takes
-    the parameters and returns all results.  None if Numba is to compile the lowered source: for
-    parameters other than arrays and scalars, for arrays that are written (they may overlap), and
-    for loops on several threads."""
-    specs = [p.spec for p in compiled.params]
-    plain = all(isinstance(s, (ArraySpec, ScalarSpec)) for s in specs)
-    if not plain or compiled.written or "rt.prange(" in compiled.lowered:
-        return None
-    if not isinstance(seed, (np.generic, type(None))):
+    the parameters and returns all results.  None if Numba is to compile the lowered source: for a
+    cotangent that is no scalar, and for functions that write into arrays if some are strided, since
+    the kernel's check for overlap would reject two columns of a matrix."""
+    layouts = [p.spec.layout for p in compiled.params if isinstance(p.spec, ArraySpec)]
+    if not isinstance(seed, (np.generic, type(None))) or (compiled.written and "A" in layouts):
         return None
     from ..codegen.numba_bridge.borrowed_arguments import argument_types
     from ..codegen.numba_bridge.numba_entry import Entry
     from .build_kernel import build
 
     # Global arrays are read-only in Numba, and arrays that may be written are accepted as such.
-    specs = [replace(s, writeable=False) if isinstance(s, ArraySpec) else s for s in specs]
+    specs: list[Spec] = [p.spec for p in compiled.params]
+    for i, spec in enumerate(specs):
+        if isinstance(spec, ArraySpec):
+            specs[i] = replace(spec, writeable=i in compiled.written)
     entry = Entry(
         len(params),
         len(compiled.result_types),
@@ -187,11 +187,17 @@ def inlinable_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> 
         {},
         seed,
         tuple(_buffers(compiled)),
-        (),
+        tuple(compiled.written),
         relations_of(compiled),
+        overlap=overlap_message(compiled),
     )
     types = tuple(map(numba_type, specs, params))
     return build(compiled.lowered, compiled.entry, types, entry, argument_types(specs, types))
+
+
+def overlap_message(compiled: Compiled) -> str:
+    """The message of the error that overlapping arguments raise in users' `@njit` functions."""
+    return f"{compiled.name} writes into an array that overlaps another: pass a copy"
 
 
 def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:

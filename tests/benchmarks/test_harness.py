@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from benchmarks import __main__ as main
 from benchmarks import harness, judge, report, rows
 from benchmarks import row as r
 from benchmarks.row import Row, Runner
@@ -109,3 +112,26 @@ def test_rows_are_chosen_by_the_beginning_of_their_names():
     }
     with pytest.raises(SystemExit, match="begins with 'nothing'"):
         rows.chosen("mlp,nothing")
+
+
+def test_a_page_of_rows_that_were_measured_in_parts():
+    def machine(date, **versions):
+        return {
+            "processor": "a CPU", "cores": 2, "threads": 1, "python": "3.11", "quick": False,
+            "versions": versions, "date": date,
+        }  # fmt: skip
+
+    one, other = machine("2026-01-01", numpy="2.0"), machine("2026-01-02", numpy="2.0")
+    assert "between 2026-01-01 and 2026-01-02" in report.conditions([one, other])
+    assert "other versions" not in report.conditions([one, other])
+    assert "between" not in report.conditions([one, one])
+    assert "other versions" in report.conditions([one, machine("2026-01-01", numpy="2.1")])
+
+
+def test_rows_that_are_stored_are_left_out(tmp_path, monkeypatch):
+    row = Row("row", "loops", "a row", {r.OURS: gives(1.0)})
+    monkeypatch.setattr(main, "KEPT", tmp_path)
+    assert not main.is_stored(row)
+    for complete in (False, True):
+        main.kept_in(row).write_text(json.dumps({"complete": complete}))
+        assert main.is_stored(row) is complete

@@ -51,6 +51,7 @@ from ..ir.precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
 from ..ir.quote import file_name
 from ..rules.random_draws import draw_text
 from ..syntax import core
+from ..syntax.cst_parser import parse_module
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
 from .callee_interfaces import is_rev
@@ -114,7 +115,7 @@ def write_with_places(
         lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
-    imports = cst.parse_module("\n".join(lines) + "\n").body
+    imports = parse_module("\n".join(lines) + "\n").body
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
     if callees and together:
         heading = [*entry.heading(), *_about_pairs(module)]

@@ -45,7 +45,9 @@ class Entry:
     written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
     the parameters whose shape a buffer has; `results` is the number of all results, `classes` are
     those of the NumPy scalars among them, and None for others.  With `into`, the caller passes the
-    buffers after the other parameters, and they are not results.
+    buffers after the other parameters, and they are not results.  `overlap` is the message of the
+    ValueError for written arrays that may overlap others; without one, `Overlap` is raised, which
+    the caller handles.
     """
 
     parameters: int
@@ -58,6 +60,7 @@ class Entry:
     relations: tuple[Relation, ...]
     classes: tuple[str | None, ...] = ()
     into: bool = False
+    overlap: str = ""
 
     @property
     def direct(self) -> list[int]:

@@ -292,7 +292,8 @@ def _store_words(builder: Any, base: Any, words: list[Any], value: Any) -> None:
 
 def checks(entry: Entry) -> Any:
     """An intrinsic that checks the arguments.  It raises `SizeGuardFailed` if the table is invalid
-    or a size guard does not hold, and `Overlap` if a written array may overlap with another."""
+    or a size guard does not hold, and `Overlap`, or a ValueError with the message of the entry, if
+    a written array may overlap with another."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
         kinds = tuple(map(_opaque_array, kinds_of(entry, arguments)))
@@ -300,8 +301,14 @@ def checks(entry: Entry) -> Any:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             own = Context(lambda: context)
 
-            def fail(error: type[Exception]) -> None:
-                context.call_conv.return_user_exc(builder, error, ())
+            def fail(error: type[Exception], *message: str) -> None:
+                context.call_conv.return_user_exc(builder, error, message)
+
+            def fail_overlap() -> None:
+                if entry.overlap:
+                    fail(ValueError, entry.overlap)
+                else:
+                    fail(Overlap)
 
             if entry.tabled:
                 known = _is_table(builder, unpack(own, builder, TABLE_TYPE, args[-1]), entry)
@@ -317,7 +324,7 @@ def checks(entry: Entry) -> Any:
                 arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, Array)]
                 order = [*entry.written, *(i for i in arrays if i not in entry.written)]
                 items = [(values[i], _item_size(context, kinds[i])) for i in order]
-                overlap_check.emit(builder, items, len(entry.written), lambda: fail(Overlap))
+                overlap_check.emit(builder, items, len(entry.written), fail_overlap)
             return context.get_dummy_value()
 
         return signature(types.none, *arguments), code

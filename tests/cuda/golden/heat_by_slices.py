@@ -60,7 +60,7 @@ def heat_by_slices_vjp_k4(err, u_n0, u_1, u_bar, out_bar, acc_parts):
 
 
 @cuda.jit
-def heat_by_slices_vjp_k5(err, blocks, acc_parts, n, t_8_bar, u_n0, out_slot):
+def heat_by_slices_vjp_k5(err, blocks, acc_parts, n, t_8_bar, n_4, out_slot):
     if err[0] != 0:
         return
     # L5: return np.sum(u**2)
@@ -73,7 +73,7 @@ def heat_by_slices_vjp_k5(err, blocks, acc_parts, n, t_8_bar, u_n0, out_slot):
     if 0 < n:
         for i in range(2):
             t_8_bar[i] = np.float64(0.0)
-            t_8_bar[i + (u_n0 - 2 if u_n0 - 2 > 0 else 0) + 2] = np.float64(0.0)
+            t_8_bar[i + n_4 + 2] = np.float64(0.0)
     out_slot[0] = out
 
 
@@ -128,12 +128,12 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
     u_1 = dev.empty((u.shape[0],), np.float64)
     dev.launch(heat_by_slices_vjp_k1, dev.blocks(u.shape[0], BLOCK), BLOCK, err, u.shape[0], u_1, u)
     # L3: for _ in range(n)
-    t = dev.empty(((u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) if (u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) > 0 else 0,), np.float64)
+    n_1 = u.shape[0] - 2
+    n_2 = n_1 if n_1 > 0 else 0
+    t = dev.empty((n_2,), np.float64)
     # L3: for _ in range(n)
     for __1 in range(n):
         # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
-        n_1 = u.shape[0] - 2
-        n_2 = n_1 if n_1 > 0 else 0
         dev.launch(heat_by_slices_vjp_k2, dev.blocks(n_2, BLOCK), BLOCK, err, n_2, t, u_1)
         dev.launch(heat_by_slices_vjp_k3, dev.blocks(n_2, BLOCK), BLOCK, err, n_2, u_1, t)
     # L5: return np.sum(u**2)
@@ -141,13 +141,13 @@ def heat_by_slices_vjp(dev, u, n, out_bar, u_bar):
     acc_parts = dev.empty((blocks,), np.float64)
     dev.launch(heat_by_slices_vjp_k4, blocks, BLOCK, err, u.shape[0], u_1, u_bar, out_bar, acc_parts)
     # L3: for _ in range(n)
-    t_8_bar = dev.empty(((u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) + 4 if (u.shape[0] - 2 if u.shape[0] - 2 > 0 else 0) + 4 > 0 else 0,), np.float64)
-    dev.launch(heat_by_slices_vjp_k5, 1, 1, err, blocks, acc_parts, n, t_8_bar, u.shape[0], out)
+    n_3 = u.shape[0] - 2
+    n_4 = n_3 if n_3 > 0 else 0
+    t_8_bar = dev.empty((n_4 + 4 if n_4 + 4 > 0 else 0,), np.float64)
+    dev.launch(heat_by_slices_vjp_k5, 1, 1, err, blocks, acc_parts, n, t_8_bar, n_4, out)
     # L3: for _ in range(n)
     for __3 in range((n if n >= 0 else 0) - 1, -1, -1):
         # L3: for _ in range(n)
-        n_3 = u.shape[0] - 2
-        n_4 = n_3 if n_3 > 0 else 0
         dev.launch(heat_by_slices_vjp_k6, dev.blocks(n_4, BLOCK), BLOCK, err, n_4, t_8_bar, u_bar)
         # L4: u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
         n_5 = n_4 + 2 if n_4 > 0 else 0

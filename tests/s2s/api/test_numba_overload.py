@@ -196,7 +196,7 @@ def test_layouts_readonly_arrays_and_precisions():
         np.testing.assert_array_equal(user(given), 2 * given)
 
 
-def test_arrays_that_are_written_may_overlap():
+def test_arrays_that_are_written():
     @s2s.function
     def shift(x, y):
         for i in range(x.shape[0]):
@@ -208,8 +208,70 @@ def test_arrays_that_are_written_may_overlap():
         return shift(x, y)
 
     x = np.zeros(5)
-    user(x[1:], x[:-1])
-    np.testing.assert_array_equal(x, np.arange(5.0))
+    assert np.shares_memory(user(x, np.arange(5.0)), x)
+    np.testing.assert_array_equal(x, np.arange(1.0, 6.0))
+    with pytest.raises(ValueError, match="shift writes into an array that overlaps another"):
+        user(x[1:], x[:-1])
+    np.testing.assert_array_equal(x, np.arange(1.0, 6.0))
+    user(x[3:], x[:2])
+    np.testing.assert_array_equal(x, [1, 2, 3, 2, 3])
+    columns = np.zeros((3, 2))
+    user(columns[:, 0], columns[:, 1])
+    np.testing.assert_array_equal(columns, [[1, 0]] * 3)
+    with pytest.raises(ValueError, match="overlaps another"):
+        user(columns[::2, 0], columns[:2, 0])
+    (whole, strided) = user.inspect_llvm().values()
+    assert "s2s.apart" in whole and "s2s.apart" not in strided
+
+
+def test_loops_on_several_threads():
+    @s2s.grad(parallel=True)
+    def waves(x):
+        return np.sum(np.exp(-x * x) * np.sin(x))
+
+    @numba.njit
+    def user(x):
+        return waves(x)
+
+    @numba.njit(parallel=True)
+    def rows(xs):
+        out = np.empty_like(xs)
+        for i in numba.prange(xs.shape[0]):
+            out[i] = waves(xs[i])
+        return out
+
+    x = np.linspace(0.0, 1.0, 40000)
+    np.testing.assert_allclose(user(x), waves(x), rtol=1e-12, atol=1e-14)
+    (code,) = user.inspect_llvm().values()
+    assert "s2s_parallel_for" in code
+    xs = np.random.default_rng(0).normal(size=(8, 5000))
+    np.testing.assert_allclose(rows(xs), np.stack([waves(row) for row in xs]), atol=1e-12)
+
+
+def test_generators_and_records():
+    @s2s.value_and_grad
+    def noisy(x, rng):
+        return np.sum(x * rng.normal(size=x.shape[0]))
+
+    @s2s.grad(wrt=("c",))
+    def energy(bodies, c):
+        total = 0.0
+        for i in range(bodies.shape[0]):
+            total += bodies[i].m * bodies[i].v ** 2 * c
+        return total
+
+    @numba.njit
+    def user(x, rng, bodies):
+        return noisy(x, rng), energy(bodies, 2.0)
+
+    bodies = np.ones(3, np.dtype([("m", float), ("v", float)]))
+    bodies["v"] = [1.0, 2.0, 3.0]
+    (value, x_bar), (c_bar,) = user(np.ones(4), np.random.default_rng(1), bodies)
+    drawn = np.random.default_rng(1).normal(size=4)
+    assert value == pytest.approx(drawn.sum()) and c_bar == pytest.approx(14.0)
+    np.testing.assert_allclose(x_bar, drawn)
+    (code,) = user.inspect_llvm().values()
+    assert "s2s.alloc" in code
 
 
 def test_errors_reach_the_caller():

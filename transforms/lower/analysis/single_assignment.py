@@ -89,6 +89,28 @@ def value_before_loop(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L
     return e if all(map(_is_speculatable, L.walk_expr(e))) and not names_in([e]) & bound else None
 
 
+def definitions_before_loop(
+    exprs: Iterable[L.Expr], bound: set[str], known: dict[str, L.Expr]
+) -> set[str] | None:
+    """The names that must be defined before a loop for `exprs` to be computable there, or None.
+
+    They are among the names `bound`, which the loop defines.  Their definitions must be safe to
+    evaluate where the loop does not run.
+    """
+    needed: set[str] = set()
+    remaining = list(exprs)
+    while remaining:
+        e = remaining.pop()
+        if not all(map(_is_speculatable, L.walk_expr(e))):
+            return None
+        for name in names_in([e]) & bound - needed:
+            if name not in known:
+                return None
+            needed.add(name)
+            remaining.append(known[name])
+    return needed
+
+
 def _is_speculatable(e: L.Expr) -> bool:
     """True if a node is safe to execute speculatively: it cannot fail and reads no memory."""
     if isinstance(e, L.Bin):

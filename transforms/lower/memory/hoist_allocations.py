@@ -1,11 +1,13 @@
 """Hoist allocations out of loops, on loop-level IR.
 
-    for i in range(n):                      t = np.empty((m,), np.float64)
-        t = np.empty((m,), np.float64)  →   for i in range(n):
+    for i in range(n):                      k = m - 1
+        k = m - 1                           t = np.empty((k,), np.float64)
+        t = np.empty((k,), np.float64)  →   for i in range(n):
         …                                       …
 
 A new buffer has undefined contents, and the old one is unreachable once its only variable is bound
-to a new one.  So both may be the same buffer, if no other variable is ever bound to either.
+to a new one.  So both may be the same buffer, if no other variable is ever bound to either.  The
+definitions that the sizes are computed from move with the allocation.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Callable
 
 from ..analysis.dependence import is_small
 from ..analysis.liveness import defs
-from ..analysis.single_assignment import single_definitions, value_before_loop
+from ..analysis.single_assignment import definitions_before_loop, resolve_name, single_definitions
 from ..loop_ir import nodes as L
 from ..loop_ir.operations import shared_buffers
 
@@ -33,6 +35,7 @@ def hoist_allocations(
     bound: dict[int, set[str]] = {}
     removed: set[int] = set()
     before: dict[int, list[L.Stmt]] = {}
+    moved: dict[str, tuple[int, L.Stmt]] = {}
     for name, allocs in found.items():
         first = allocs[0][1]
         if name in aliased or is_small(first):
@@ -41,11 +44,29 @@ def hoist_allocations(
             continue
         target = _hoist_target([path for path, _ in allocs], first, known, bound, is_parallel)
         if target is not None:
-            loop, sizes = target
+            level, needed = target
+            loop = allocs[0][0][level]
             removed |= {id(alloc) for _, alloc in allocs}
+            sizes = tuple(_clamped(size, known) for size in first.sizes)
             before.setdefault(id(loop), []).append(L.Alloc(name, first.dtype, sizes))
+            for size in needed:  # before the outermost of the loops that it is needed before
+                moved[size] = min((level, loop), moved.get(size, (level, loop)), key=lambda x: x[0])
     if removed:
+        lets: dict[int, list[L.Stmt]] = {}
+        for stmt in L.walk(body):
+            if isinstance(stmt, L.Let) and stmt.name in moved:
+                lets.setdefault(id(moved[stmt.name][1]), []).append(stmt)
+                removed.add(id(stmt))
+        for loop, stmts in lets.items():
+            before[loop] = stmts + before.get(loop, [])
         _move(body, removed, before)
+
+
+def _clamped(size: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
+    """`size`, or 0 where it is negative: then the loop does not run."""
+    value = resolve_name(size, known)
+    at_least_zero = isinstance(value, L.Select) and L.clamp_to_zero(value.x) == value
+    return size if at_least_zero else L.clamp_to_zero(size)
 
 
 def _move(block: list[L.Stmt], removed: set[int], before: dict[int, list[L.Stmt]]) -> None:
@@ -88,10 +109,12 @@ def _hoist_target(
     known: dict[str, L.Expr],
     bound: dict[int, set[str]],
     is_parallel: Callable[[L.Loop], bool],
-) -> tuple[L.Stmt, tuple[L.Expr, ...]] | None:
-    """The outermost loop that the allocations can be hoisted out of, and the sizes before it.
+) -> tuple[int, set[str]] | None:
+    """The outermost loop that the allocations can be hoisted out of, and the names that move.
 
-    The sizes must be computable before the loop.  `bound` caches the names that each loop defines.
+    The loop is given by its level in the paths.  The sizes must be computable before it: the names
+    that they are computed from and that the loop defines move before it.  `bound` caches the names
+    that each loop defines.
     """
     for level, loop in enumerate(paths[0][:-1]):
         if not all(len(path) > level and path[level] is loop for path in paths):
@@ -100,9 +123,9 @@ def _hoist_target(
             continue
         if id(loop) not in bound:
             bound[id(loop)] = {name for s in L.walk([loop]) for name in defs(s)}
-        sizes = [value_before_loop(size, bound[id(loop)], known) for size in alloc.sizes]
-        if None not in sizes:
-            return loop, tuple(L.clamp_to_zero(size) for size in sizes if size is not None)
+        needed = definitions_before_loop(alloc.sizes, bound[id(loop)], known)
+        if needed is not None:
+            return level, needed
     return None
 
 

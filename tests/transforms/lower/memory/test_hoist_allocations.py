@@ -37,11 +37,50 @@ def test_before_the_outermost_loop():
     assert hoisted(L.While([alloc(X), L.Break()])) == [alloc(X), L.While([L.Break()])]
 
 
-def test_sizes_are_spelt_out_and_never_negative():
-    size = L.sub(X, L.lit(2))
-    clipped = L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
-    let = L.Let("t_1", size)
-    assert hoisted(loop(let, alloc(L.Name("t_1")))) == [alloc(clipped), loop(let)]
+def clipped(size):
+    return L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
+
+
+def test_definitions_of_sizes_move_before_the_loop():
+    t_1, t_2 = L.Name("t_1"), L.Name("t_2")
+    one, two = L.Let("t_1", L.sub(X, L.lit(2))), L.Let("t_2", L.mul(t_1, m))
+    unused = L.Let("k", L.add(t_1, i))
+    assert hoisted(loop(one, unused, two, alloc(t_2))) == [
+        one, two, alloc(clipped(t_2)), loop(unused)
+    ]  # fmt: skip
+
+
+def test_a_definition_moves_before_the_outermost_loop_that_needs_it():
+    let, t_1 = L.Let("t_1", L.sub(X, L.lit(2))), L.Name("t_1")
+    own = L.Let("t_2", L.add(t_1, i))
+    inner = loop(own, alloc(L.Name("t_2")), alloc(t_1, name="u"), var="j")
+    found = hoisted(loop(let, inner))
+    assert found == [
+        let,
+        alloc(clipped(t_1), name="u"),
+        loop(own, alloc(clipped(L.Name("t_2"))), loop(var="j")),
+    ]
+
+
+def test_sizes_are_never_negative():
+    at_least_zero = L.Let("t_1", clipped(L.sub(X, L.lit(2))))
+    assert hoisted(loop(at_least_zero, alloc(L.Name("t_1")))) == [
+        at_least_zero, alloc(L.Name("t_1")), loop()
+    ]  # fmt: skip
+
+
+def test_broadcast_sizes_are_not_printed_inside_each_other():
+    """Nested conditional expressions of sizes would grow exponentially with their number."""
+
+    def sums(a, x, steps):
+        y = x[1:]
+        for _ in range(steps):
+            y = ((((a * y)[::-1] * x[2:])[::-1] * x[:-2])[::-1] * x[1:-1])[::-1] * x[1:-1]
+        return np.sum(y)
+
+    f = s2s.grad(sums, wrt=("a", "x"), backend="loops")
+    f(0.5, np.linspace(0.1, 1.0, 3), 2)
+    assert max(len(line) for line in f.lowered.splitlines() if "np.empty" in line) < 200
 
 
 def test_as_far_as_sizes_are_known():
