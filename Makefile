@@ -68,7 +68,7 @@ attack: $(VENV)/test.stamp
 
 test-pythons:
 	@for version in $(PYTHONS); do \
-	  if command -v python$$version > /dev/null; then \
+	  if python$$version -c "" 2> /dev/null; then \
 	    echo "== Python $$version"; \
 	    $(MAKE) PYTHON=python$$version VENV=.venv-$$version test || exit 1; \
 	  else echo "== Python $$version is not installed"; fi; \

@@ -49,7 +49,7 @@ from .ir.nodes import (
     walk,
 )
 from .ir.printer import print_ir
-from .ir.record import field, record
+from .ir.record import field, record, replace
 from .ir.symbolic_dims import Facts, Guard
 from .lower.loops.parallelize import ParallelVerdict
 from .lower.lower import lower, lower_to_cuda
@@ -148,6 +148,11 @@ def compile_request(request: Request) -> Compiled:
         )
     times.append(time.perf_counter())
     names = [*(name for name, _ in stages), "lower"]
+    without_values = replace(request, values=None)
+
+    def text() -> Module:
+        return module if spec.text is None else _module_of_functions(spec, without_values)
+
     compiled = Compiled(
         name=module.entry,
         params=spec.params,
@@ -157,7 +162,7 @@ def compile_request(request: Request) -> Compiled:
         object_guards=spec.object_guards,
         lowered=lowered.text,
         entry=lowered.entry,
-        write=lambda: _written(module, interface),
+        write=lambda: _written(text(), interface),
         out_like=module.main.notes.get("out_like", {}),
         result_types=[r.type for r in module.main.results],
         written=spec.written,
@@ -179,6 +184,8 @@ def write(request: Request) -> Written:
     """The readable source of a program that is already compiled, and the places of its lines."""
     spec = _specialise(request)
     *_, (_, module) = _value_form_passes(spec, request)
+    if spec.text is not None:
+        module = _module_of_functions(spec, request)
     return _written(module, _interface(spec, request))
 
 
@@ -281,18 +288,48 @@ def _value_form_passes(spec: Specialised, request: Request) -> Iterator[tuple[st
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
     module = log_domain.erase_log_domain(erase_custom_derivatives(module))
+    if request.calls != "inline" and _has_text(module):
+        spec.text = module, facts.copy()
     if request.calls == "keep+inline":
         module = inline_calls(module, facts).map(_with_slots, facts)
         yield "inline", module
-    module.main.notes["user_params"] = list(request.args)
-    # of the kernel's parameters: the user's own, not parts of one or reached through an object
-    own = [p.name for p in spec.params if p.path == (("arg", p.name),)]
-    module.main.notes["own_params"] = [] if "title" in module.main.notes else own
+    _note_parameters(module, spec, request)
     module = simplify(module, facts)
     yield "simplify", module
     module = plan_tape(reuse_powers(module), facts)
     module = sink(simplify(module, facts))
     yield "save", module
+
+
+def _has_text(module: Module) -> bool:
+    """Whether the text is written from the module before inlining: the lists that some pairs of
+    functions take and return have no text of their own yet."""
+    functions = module.functions.values()
+    return len(functions) > 1 and not any(f.notes.get("inout") for f in functions)
+
+
+def _note_parameters(module: Module, spec: Specialised, request: Request) -> None:
+    notes = module.main.notes
+    notes["user_params"] = list(request.args)
+    # of the kernel's parameters: the user's own, not parts of one or reached through an object
+    own = [p.name for p in spec.params if p.path == (("arg", p.name),)]
+    notes["own_params"] = [] if "title" in notes else own
+
+
+def _module_of_functions(spec: Specialised, request: Request) -> Module:
+    """The module before inlining, with the tape of each function planned, for the text."""
+    from .emit.callee_interfaces import adjoints_first, prune_calls
+    from .emit.saved_tuples import pack_saved_values
+
+    assert spec.text is not None
+    module, facts = spec.text
+    module = inline_calls(module, facts, lambda f: bool(f.notes.get("library")))
+    module.main.notes["has_functions"] = True
+    _note_parameters(module, spec, request)
+    module = simplify(adjoints_first(simplify(module, facts)), facts)
+    module = pack_saved_values(prune_calls(module))
+    module = plan_tape(reuse_powers(module), facts)
+    return sink(simplify(module, facts))
 
 
 def _with_slots(function: Function, facts: Facts | None) -> Function:

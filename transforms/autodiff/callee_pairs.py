@@ -208,6 +208,7 @@ def make_pair(
     else:
         fwd = forward_half(cut, supply.fresh(f"{cut.f.name}_fwd"), stacks, calls)
     rev = reverse_half(cut, supply.fresh(f"{cut.f.name}_rev"), stacks, calls)
+    rev.notes["forward_half"] = fwd.name
     saved = tuple((v.name, v.user, cut.in_positions(v.type)) for v in cut.saved)
     types = tuple((name, cut.in_positions(t)) for name, t in stacks.items())
     pair = CalleePair(
@@ -236,6 +237,7 @@ def forward_half(
         notes={
             **f.notes,
             "facts": cut.facts.copy(),
+            "returned": len(f.results),
             "inout": (*f.notes.get("inout", ()), *_pairs(first, len(f.params), len(stacks))),
         },
     )

@@ -20,6 +20,7 @@ from ..ir.nodes import (
     ListOf,
     Op,
     Origin,
+    Pack,
     Record,
     Stmt,
     Type,
@@ -32,14 +33,14 @@ from .live_ranges import UPDATES, Liveness
 
 _SHARING = (
     "alias", "transpose", "reshape", "squeeze", "expand_dims", "broadcast_to",
-    "broadcast_like", "unbroadcast", "field", "list_get", "real", "imag",
+    "broadcast_like", "unbroadcast", "field", "list_get", "real", "imag", "tuple_part",
 )  # fmt: skip
 _READ_ONLY = ("broadcast_to", "broadcast_like")
 
 
 def is_reference(type_: Type) -> bool:
     """True if values of a type are references to memory."""
-    return isinstance(type_, (Array, ListOf, Record))
+    return isinstance(type_, (Array, ListOf, Record, Pack))
 
 
 def aliased_args(op: Op, result: Type) -> tuple[int, ...]:

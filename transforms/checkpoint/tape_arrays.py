@@ -20,6 +20,7 @@ from ..ir.nodes import (
     For,
     ListOf,
     Operand,
+    Pack,
     Record,
     Stmt,
     Var,
@@ -79,7 +80,7 @@ class DensePlanner:
         """The plan of a dense array; None if it cannot be allocated before the outermost loop."""
         loops = [(a, b) for a, b in pair.loops() if isinstance(a, For) and isinstance(b, For)]
         type_ = pair.slot.type
-        if len(loops) < len(pair.loops()) or isinstance(type_, (ListOf, Record)):
+        if len(loops) < len(pair.loops()) or isinstance(type_, (ListOf, Record, Pack)):
             return None
         first = loops[0][0]
         b = Builder(self.saver.names, self.saver.facts)

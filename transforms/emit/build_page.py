@@ -12,6 +12,7 @@ import libcst as cst
 
 from ..frontend.kernel_interface import Whence
 from ..frontend.positions import Recorder
+from ..syntax.cst_parser import parse_module
 from .format_ops import lay_out
 from .page import Branching, Item, Ours, Verbatim, is_marker
 from .user_nodes import lines_above, texts_above, tidy_lines, tidy_trailing
@@ -40,7 +41,7 @@ class Builder:
             texts += [line[indent:] for line in lines]
             numbers[id(item)] = count
             count += 1
-        parsed = cst.parse_module("\n".join(texts) + "\n").body
+        parsed = parse_module("\n".join(texts) + "\n").body
         assert len(parsed) == count, "a text that is not one statement"
         self.parsed = {key: parsed[number] for key, number in numbers.items()}
         made: Any = parsed[0]

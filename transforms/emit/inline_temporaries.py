@@ -36,11 +36,13 @@ from ..ir.op_registry import RULES
 from ..ir.precedence import ATOM, TERNARY, Text, wrap
 from ..ir.record import field, record, replace
 from .format_ops import const_text, op_text
+from .object_arguments import Holders
 from .outside_values import Outside
 from .page import Ours, Page
+from .stores import written_by
 from .user_text import UserText
 
-_NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like")
+_NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like", "tuple_part")
 
 
 @record
@@ -77,14 +79,19 @@ class Temporaries(Page):
     until it is read; it is written first if what it reads is overwritten before that."""
 
     def __init__(
-        self, function: Function, user: UserText | None, outside: Outside | None = None
+        self,
+        function: Function,
+        user: UserText | None,
+        outside: Outside | None = None,
+        holders: Holders | None = None,
     ) -> None:
         super().__init__(user)
         self.function = function
         self.outside = outside
+        self.holders = holders or Holders()
         # The kernel's parameters that are read by an expression, as far as they have no name.
         own = {p.name for p in function.params}
-        paths = {} if outside is None else outside.reads
+        paths = self.holders.reads(function.name) if outside is None else outside.reads
         self.paths = {name: t for name, t in paths.items() if name in own and t != name}
         self.times_read: Counter[str] = Counter()
         self.often: set[str] = set()
@@ -230,13 +237,24 @@ class Temporaries(Page):
 
     def texts(self, op: Op) -> list[Text]:
         if op.name == "call":
-            return [self.argument(a) for a in op.args]
+            return self.arguments(op.attrs["function"], op.args)
         strong = op.name in RULES and RULES[op.name].kind == "elementwise"
         out = []
         for i, a in enumerate(op.args):
             others = [o.type for j, o in enumerate(op.args) if j != i] if strong else []
             out.append(self.text(a, others))
         return out
+
+    def arguments(self, function: str, args: tuple[Operand, ...]) -> list[Text]:
+        """What a call passes: an object in place of its parts."""
+        found: list[Text] = []
+        for given in self.holders.arguments(self.function.name, function, args):
+            if isinstance(given, int):
+                found.append(self.argument(args[given]))
+            else:
+                found.append((given, ATOM))
+                self.reads.names.add(given.partition(".")[0].partition("[")[0])
+        return found
 
     def argument(self, operand: Operand) -> Text:
         """An argument of a call, which keeps its dtype there."""
@@ -328,7 +346,7 @@ class Temporaries(Page):
         """Whether `return` can hold the value's expression."""
         results = self.function.results
         if self.outside is None:
-            return len(results) == 1
+            return len(results) == 1 or bool(self.function.notes.keys() & {"returned", "pair"})
         out = self.outside.interface.out
         found = results[out.index] if isinstance(out, Out) else None
         return isinstance(found, Var) and found.name == name
@@ -343,17 +361,6 @@ def place_of(stmt: Stmt) -> Span | None:
 def with_blocks(stmt: Stmt, blocks: list[Block]) -> Stmt:
     following = iter(blocks)
     return map_blocks(stmt, lambda block: next(following))
-
-
-def written_by(stmt: Stmt) -> str | None:
-    """The array or list that a statement itself writes in place."""
-    if isinstance(stmt, Store):
-        return stmt.array.name
-    if isinstance(stmt, Push):
-        return stmt.stack.name
-    if isinstance(stmt, Assign) and stmt.op.name == "pop" and isinstance(stmt.op.args[0], Var):
-        return stmt.op.args[0].name
-    return None
 
 
 def _writes(stmts: list[Stmt], buffers: dict[str, int]) -> tuple[set[str], set[int]]:

@@ -34,8 +34,12 @@ from .user_text import UserText
 
 def merge_names(module: Module) -> Module:
     """The module in memory form, with such variables merged."""
-    functions = {name: _Merger(f).run() for name, f in module.functions.items()}
-    return Module(functions, module.entry)
+    return Module({name: merged(f) for name, f in module.functions.items()}, module.entry)
+
+
+def merged(function: Function) -> Function:
+    """One function in memory form, with such variables merged."""
+    return _Merger(function).run()
 
 
 class _Merger:

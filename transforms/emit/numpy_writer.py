@@ -51,15 +51,20 @@ from ..ir.precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
 from ..ir.quote import file_name
 from ..rules.random_draws import draw_text
 from ..syntax import core
+from ..syntax.cst_parser import parse_module
 from ..syntax.traverse import walk as walk_syntax
 from .build_page import Builder
+from .callee_interfaces import is_rev
 from .format_ops import _outer, op_text, store_text
-from .inline_temporaries import Pending, with_blocks, written_by
+from .function_order import in_reading_order
+from .inline_temporaries import Pending, with_blocks
+from .object_arguments import Holders, object_arguments
 from .outside_values import NAMESPACE, Change, Outside, holds_argument
 from .page import Branching, Item, Ours, Verbatim, comment, source_location
 from .parameter_list import Parameter, parameter_list, return_annotation, users_parameters
 from .reprint_statements import AsWritten
-from .user_nodes import header_text
+from .stores import written_by
+from .user_nodes import header_text, lines_above
 from .user_text import UserText
 
 BLANKS = (cst.EmptyLine(indent=False),) * 2
@@ -87,9 +92,17 @@ def write_with_places(
     entry takes and gives in the user's terms; without it, it takes and gives numbers and arrays."""
     builder = Builder()
     main = module.main
-    writers = [_Writer(f) for f in reversed(module.functions.values()) if f is not main]
-    writers.append(_entry_writer(main, outside))
-    made = [writer.definition(builder) for writer in writers]
+    holders = Holders()
+    others = [f for f in reversed(module.functions.values()) if f is not main]
+    if outside is not None and "has_functions" in main.notes:
+        holders = object_arguments(module, outside)
+        others = [f for f in in_reading_order(module) if f is not main]
+    writers = [_Writer(f, holders=holders) for f in others]
+    writers.append(_entry_writer(main, outside, holders))
+    *callees, entry = writers
+    together = "has_functions" in main.notes
+    made = [writer.definition(builder, heading=not together) for writer in callees]
+    made.append(entry.definition(builder, heading=not (callees and together)))
     text = cst.Module(made).code
     helpers = [h for h in HELPERS if f"{h}(" in text]
     modules = _modules_in(text)
@@ -102,15 +115,29 @@ def write_with_places(
         lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.runtime.helpers import {', '.join(helpers)}"]
-    imports = cst.parse_module("\n".join(lines) + "\n").body
+    imports = parse_module("\n".join(lines) + "\n").body
     made = [f.with_changes(leading_lines=[*BLANKS, *f.leading_lines]) for f in made]
+    if callees and together:
+        heading = [*entry.heading(), *_about_pairs(module)]
+        above = [*BLANKS, *lines_above(heading), *made[0].leading_lines]
+        made[0] = made[0].with_changes(leading_lines=above)
     page = cst.Module([*imports, *made])
     return page.code, builder.places(page)
 
 
-def words(module: Module, outside: Outside) -> set[str]:
-    """The names and numbers in the text of the entry, by a draft."""
-    writer = _Writer(module.main, outside)
+def _about_pairs(module: Module) -> list[str]:
+    """What the names of the functions of adjoints mean."""
+    found: list[str] = []
+    if any(is_rev(f) for f in module.functions.values()):
+        found.append("# f_rev takes the adjoints of what f returned, then what it reads.")
+    if any(f.name.rstrip("_0123456789").endswith("_fwd") for f in module.functions.values()):
+        found.append("# f_fwd is f, and also returns what f_rev needs.")
+    return found
+
+
+def words(function: Function, outside: Outside | None) -> set[str]:
+    """The names and numbers in the text of a function, by a draft."""
+    writer = _Writer(function, outside)
     writer.compose()
     found: set[str] = set()
     todo = list(writer.items)
@@ -127,15 +154,15 @@ def words(module: Module, outside: Outside) -> set[str]:
     return found
 
 
-def _entry_writer(main: Function, outside: Outside | None) -> _Writer:
+def _entry_writer(main: Function, outside: Outside | None, holders: Holders) -> _Writer:
     """What is read from outside several times gets a name, which another writer puts to use."""
-    writer = _Writer(main, outside)
+    writer = _Writer(main, outside, (), holders)
     if outside is not None:
         writer.compose()
         often = {name for name, times in writer.times_read.items() if times >= NAMED_FROM}
         often |= {name for name, times in writer.stores.items() if times}
         often &= outside.reads.keys()
-        writer = _Writer(main, outside, often)
+        writer = _Writer(main, outside, often, holders)
     return writer
 
 
@@ -153,10 +180,15 @@ def write_function(function: Function) -> str:
 
 class _Writer(AsWritten):
     def __init__(
-        self, function: Function, outside: Outside | None = None, often: Iterable[str] = ()
+        self,
+        function: Function,
+        outside: Outside | None = None,
+        often: Iterable[str] = (),
+        holders: Holders | None = None,
     ) -> None:
         user = None if function.source is None else UserText(function.source)
-        super().__init__(replace(function, body=_prepared(function.body, user)), user, outside)
+        function = replace(function, body=_prepared(function.body, user))
+        super().__init__(function, user, outside, holders)
         if user is not None:
             own = (s.origin for s in walk(self.function.body) if s.origin is not None)
             user.kept = frozenset((span.line, span.col) for o in own for span in _announced(o))
@@ -168,6 +200,8 @@ class _Writer(AsWritten):
         }
 
         self.short_sweeps = _short_sweeps(self.function)
+        if is_rev(function):
+            self.sweep = max((s.origin.sweep for s in walk(function.body) if s.origin), default=0)
 
     # ---- the function
 
@@ -195,11 +229,11 @@ class _Writer(AsWritten):
         span = self.user.source.span(last)
         return [] if (span.line, span.col) in (self.user.kept or ()) else self.user.above(span)
 
-    def definition(self, builder: Builder) -> cst.FunctionDef:
+    def definition(self, builder: Builder, heading: bool = True) -> cst.FunctionDef:
         f = self.function
         self.compose()
         signature = f"def {f.name}({self.parameters()}){self.result_annotation()}"
-        return builder.definition(signature, self.items, self.heading())
+        return builder.definition(signature, self.items, self.heading() if heading else [])
 
     def parameters(self) -> str:
         """The user's own parameters as they were written, others by name."""
@@ -215,6 +249,7 @@ class _Writer(AsWritten):
             users = {name: p for name, p in written.items() if name in own}
         if self.outside is None:
             names = [p.name for p in f.params if p is not seed]
+            names = self.holders.parameters(f.name) if f.name in self.holders.params else names
         else:
             names = list(self.outside.roots.values())
         made = [users.get(name, Parameter(name)) for name in names]
@@ -347,7 +382,7 @@ class _Writer(AsWritten):
             whole = origin is not None and origin.stmt not in rewritten
             if not whole or not self.as_written(block[i:j], block):
                 while i < j:
-                    i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
+                    i += self.several(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
             i = max(i, j)
             while complete and complete[0][0] <= i:
@@ -397,6 +432,32 @@ class _Writer(AsWritten):
         if own and isinstance(x, Var):
             # What was a value of its own is read from its place.
             self.paths[x.name] = target
+
+    def several(self, stmts: list[Stmt]) -> int:
+        """Writes one line for the statements at the beginning that need no more, and returns their
+        number, 0 if there are none."""
+        return self.unpacking(stmts) or self.rotation(stmts)
+
+    def unpacking(self, stmts: list[Stmt]) -> int:
+        """Writes `a, b = saved` for the parts of a tuple."""
+        first = stmts[0]
+        if not isinstance(first, Assign) or first.op.name != "tuple_part":
+            return 0
+        count, parts = 0, len(first.op.args[0].type.types)  # type: ignore[union-attr]
+        names = ["_"] * parts
+        for stmt in stmts:
+            if not isinstance(stmt, Assign) or stmt.op.name != "tuple_part":
+                break
+            if stmt.op.args != first.op.args:
+                break
+            if self.uses[stmt.target.name]:
+                names[stmt.op.attrs["position"]] = stmt.target.name
+            count += 1
+        if any(name != "_" for name in names):
+            text, _ = self.text(first.op.args[0])
+            self.flush(stmts[:count])
+            self.line(f"{', '.join(names)} = {text}")
+        return count
 
     def rotation(self, stmts: list[Stmt]) -> int:
         """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
@@ -518,7 +579,7 @@ class _Writer(AsWritten):
         return not _assignment(after.array.name, pending.text).startswith(f"{after.array.name} =")
 
     def call(self, stmt: Call) -> None:
-        args = ", ".join(wrap(self.argument(a), TERNARY) for a in stmt.args)
+        args = ", ".join(wrap(a, TERNARY) for a in self.arguments(stmt.function, stmt.args))
         names = ", ".join(v.name for v in stmt.targets)
         self.flush([stmt])
         text = f"{stmt.function}({args})"

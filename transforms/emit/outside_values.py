@@ -90,6 +90,15 @@ class Outside:
         root = _root(path)
         return with_steps(self.roots[root], without_array(path)[len(root) :])
 
+    def place(self, path: Path) -> tuple[str, tuple[Step, ...]] | None:
+        """The parameter that a path begins with and the steps from there; None if the text reads
+        the value before it sets anything."""
+        path = without_array(path)
+        if any(path[:count] in self.before for count in range(len(path), 0, -1)):
+            return None
+        root = _root(path)
+        return self.roots[root], tuple(path[len(root) :])
+
     # ---- results
 
     def tree_text(self, tree: OutTree, leaf: Callable[[int], str], path: Path = ()) -> str:

@@ -29,6 +29,7 @@ from ..syntax.traverse import walk as walk_syntax
 from .definite_assignment import leaves_unbound
 from .format_ops import WIDTH
 from .inline_temporaries import Reads, Temporaries, place_of
+from .object_arguments import Holders
 from .outside_values import Outside
 from .user_nodes import Header, header_text
 from .user_text import Names, Unit, UserText, names_in, says_the_same
@@ -52,9 +53,13 @@ class AsWritten(Temporaries):
     the first lines of loops and branches."""
 
     def __init__(
-        self, function: Function, user: UserText | None, outside: Outside | None = None
+        self,
+        function: Function,
+        user: UserText | None,
+        outside: Outside | None = None,
+        holders: Holders | None = None,
     ) -> None:
-        super().__init__(function, user, outside)
+        super().__init__(function, user, outside, holders)
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.primal = function.results[: primal_results(function)]
         self.returned = False

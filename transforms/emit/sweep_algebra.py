@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 
 from ..bufferize.copy_insertion import stem
 from ..ir.builder import NameSupply
+from ..ir.fixpoint import rewrites
 from ..ir.nodes import (
     Array,
     Assign,
@@ -31,12 +32,16 @@ from ..ir.nodes import (
     substitute,
     walk,
 )
+from ..ir.op_registry import RULES
 from ..ir.record import replace
 from ..ir.scopes import names_of
 
 
 def simplify_sweeps(module: Module) -> Module:
-    """The module, in value form, with simpler formulas in its entry."""
+    """The module, in value form, with simpler formulas in its entry, and in the sweeps of
+    functions that stay functions."""
+    if "has_functions" in module.main.notes:
+        return module.map(lambda f, _: _Algebra(f).run())
     return module.with_main(_Algebra(module.main).run())
 
 
@@ -86,6 +91,8 @@ class _Algebra:
     def assign(self, stmt: Assign, origin: Origin, out: Block) -> None:
         type_ = stmt.target.type
         op = Op(stmt.op.name, tuple(map(self.read, stmt.op.args)), stmt.op.attrs)
+        if self.function.notes.get("pair") and op.name in ("shape", "size"):
+            op = self.of_operand(op)
         found: Op | Operand | None = None
         if type_.dtype == "int64" and (origin.sweep or origin.frame):
             found = self.integer(op)
@@ -115,6 +122,21 @@ class _Algebra:
         return self.op(x, *names)
 
     # ---- sizes
+
+    def of_operand(self, op: Op) -> Op:
+        """The size of an operand of the same shape, in place of that of an elementwise result."""
+        for _ in rewrites("sizes of operands"):
+            (array,) = op.args
+            if not isinstance(array, Var) or array.user:
+                break
+            made = self.definitions.get(array.name)
+            if made is None or made.name not in RULES:
+                break
+            alike = [x for x in made.args if isinstance(x, Var) and x.type == array.type]
+            if RULES[made.name].kind != "elementwise" or not alike:
+                break
+            op = replace(op, args=(alike[0],))
+        return op
 
     def integer(self, op: Op) -> Op | Operand | None:
         if op.name == "multiply":

@@ -64,7 +64,7 @@ def temporary_names(
     for name, (v, stmt) in made.items():
         if v.user or name not in printed or _DERIVED.fullmatch(name):
             continue
-        found = _name_of(stmt) if _NUMBERED.fullmatch(printed[name]) else None
+        found = name_of_operation(stmt) if _NUMBERED.fullmatch(printed[name]) else None
         if found is not None:
             names[name] = found
     for name, (v, _) in made.items():
@@ -109,16 +109,17 @@ def _same_adjoint(base: str, made: dict[str, tuple[Var, Stmt]], reads: Counter[s
     return None
 
 
-def _name_of(stmt: Stmt) -> str | None:
+def name_of_operation(stmt: Stmt) -> str | None:
+    """A name for the value that a statement computes; None if there is none."""
     if isinstance(stmt, Call):
-        return re.sub(r"(_\d+)+$", "", stmt.function)
+        return _of_call(stmt.function)
     if not isinstance(stmt, Assign):
         return None
     op, type_ = stmt.op, stmt.target.type
     if op.name in _NO_VALUES:
         return None
     if op.name == "call":
-        return re.sub(r"(_\d+)+$", "", op.attrs["function"])
+        return _of_call(op.attrs["function"])
     if op.name in _TESTS or type_.dtype == "bool":
         return "test"
     if op.name in ("index", "list_get", "pop"):
@@ -126,6 +127,12 @@ def _name_of(stmt: Stmt) -> str | None:
     if type_.dtype == "int64" and isinstance(type_, Scalar):
         return "size" if op.name in ("shape", "size", "maximum") else "index"
     return _of_operation(op) if isinstance(type_, (Array, Scalar)) else None
+
+
+def _of_call(function: str) -> str:
+    """`dense_out` for what `dense_fwd` returns first."""
+    base = re.sub(r"(_\d+)+$", "", function)
+    return f"{base.removesuffix('_fwd')}_out" if base.endswith("_fwd") else base
 
 
 def _of_operation(op: Op) -> str | None:

@@ -25,6 +25,7 @@ from ..ir.nodes import Span
 from ..ir.quote import printable
 from ..ir.record import field, record
 from ..syntax import core as c
+from ..syntax.cst_parser import parse_module
 from ..syntax.traverse import walk
 from . import given_texts, parse_cache
 
@@ -328,7 +329,7 @@ def _first_parsed(
         text = _FORM_FEED.sub("", "".join(lines[first - 1 : last]))
         indented = text[:1] in " \t\f"
         try:
-            module = cst.parse_module(f"if 1:\n{text}" if indented else text)
+            module = parse_module(f"if 1:\n{text}" if indented else text)
         except cst.ParserSyntaxError:
             continue
         return Translator(module, first - indented, mangle and mangle())
@@ -337,11 +338,9 @@ def _first_parsed(
 
 def parsed(text: str) -> c.Block:
     """Statements that have no file."""
-    import libcst as cst
-
     from .cst_to_core import Translator
 
-    module = cst.parse_module(text)
+    module = parse_module(text)
     return Translator(module).block(module)
 
 

@@ -86,7 +86,7 @@ class Array:
 class ListOf:
     """A list whose length changes at run time; its elements share dtype and rank."""
 
-    elem: Scalar | Array
+    elem: Scalar | Array | Pack
 
     @property
     def dtype(self) -> str:
@@ -134,7 +134,27 @@ class Rng:
         return ()
 
 
-Type = Scalar | Array | ListOf | Record | Rng
+@record(frozen=True)
+class Pack:
+    """A tuple of values, in readable text only: what `f_fwd` saves for `f_rev`
+    (`emit/saved_tuples.py`)."""
+
+    types: tuple[Any, ...] = field(default=(), compare=False)
+
+    @property
+    def dtype(self) -> str:
+        return "pack"
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+Type = Scalar | Array | ListOf | Record | Rng | Pack
 
 COMPLEX = ("complex128", "complex64")
 # The largest rank of an array.  Each axis becomes one level of a loop nest.  Deeper nests take

@@ -18,7 +18,7 @@ The folder may import `transforms/ir` and `transforms/runtime` only.
 
 from ..ir.op_registry import RULES, SURFACES, Accumulate, NeedStatic, Rule
 from . import batching_index_rules, batching_rules, broadcasting
-from .internal import identity, lists, log_domain_rules, update, value_operations
+from .internal import identity, lists, log_domain_rules, packs, update, value_operations
 from .numpy import (
     arithmetic,
     complex_numbers,

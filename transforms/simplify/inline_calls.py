@@ -10,6 +10,9 @@ the value that the callee returns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..ir.builder import NameSupply
 from ..ir.clone import clone_block
 from ..ir.nodes import (
@@ -22,6 +25,7 @@ from ..ir.nodes import (
     Operand,
     Origin,
     Scalar,
+    Site,
     Stmt,
     Type,
     Var,
@@ -39,19 +43,25 @@ from ..ir.symbolic_dims import Dim, Facts
 from .accumulate_in_place import accumulate_in_place
 
 
-def inline_calls(module: Module, facts: Facts) -> Module:
-    """The module with all calls inlined but those of functions that call themselves.  `facts` are
-    those of the entry; the equalities of the callees are added to them."""
-    inliner = _Inliner(module)
+def inline_calls(
+    module: Module, facts: Facts, only: Callable[[Function], bool] = lambda f: True
+) -> Module:
+    """The module with the calls of the functions `only` inlined, but for those that call
+    themselves.  `facts` are those of the entry; the equalities of the callees are added to them."""
+    inliner = _Inliner(module, only)
     main = inliner.inlined(module.main, facts)
-    others = {name: inliner.function(name) for name in inliner.recursive}
+    others = {name: inliner.function(name) for name in inliner.kept if name != main.name}
     return Module({main.name: main, **others}, main.name)
 
 
 class _Inliner:
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, only: Callable[[Function], bool]) -> None:
         self.functions = module.functions
-        self.recursive = [name for name in module.functions if _calls_itself(name, module)]
+        self.kept = [
+            name
+            for name, f in module.functions.items()
+            if _calls_itself(name, module) or not only(f)
+        ]
         self.done: dict[str, Function] = {}
         self.symbols: dict[str, set[str]] = {}
 
@@ -74,11 +84,14 @@ class _Inliner:
         return self.done[name]
 
     def inlined(self, f: Function, facts: Facts) -> Function:
-        if all(name in self.recursive for name in calls_in(f.body)):
+        if all(name in self.kept for name in calls_in(f.body)):
             return f
-        caller = _Caller(self, NameSupply(names_of(f)), facts)
+        caller = _Caller(self, NameSupply(names_of(f)), facts, f.source)
         body = substitute(caller.block(f.body), caller.read)
         results = [caller.read(x) for x in f.results]
+        if caller.given_names:
+            named = {**caller.given_names, **f.notes.get("given_names", {})}
+            f = replace(f, notes={**f.notes, "given_names": named})
         effects = [(p, caller.read(v)) for p, v in f.effects]
         made = replace(f, body=body, results=results, effects=effects)
         return accumulate_in_place(made, caller.returned)
@@ -87,9 +100,11 @@ class _Inliner:
 class _Caller:
     """One function while calls are inlined into it.  `renamed` are the results of calls."""
 
-    def __init__(self, inliner: _Inliner, names: NameSupply, facts: Facts) -> None:
-        self.inliner, self.names, self.facts = inliner, names, facts
+    def __init__(self, inliner: _Inliner, names: NameSupply, facts: Facts, source: Any) -> None:
+        self.inliner, self.names, self.facts, self.source = inliner, names, facts, source
         self.renamed: dict[str, Operand] = {}
+        # By name of a value: the user's variable that a call's result is assigned to.
+        self.given_names: dict[str, str] = {}
         self.returned: set[str] = set()  # the arrays that inlined calls return
 
     def read(self, x: Operand) -> Operand:
@@ -100,7 +115,7 @@ class _Caller:
     def block(self, block: Block) -> Block:
         out: Block = []
         for stmt in block:
-            if isinstance(stmt, Call) and stmt.function not in self.inliner.recursive:
+            if isinstance(stmt, Call) and stmt.function not in self.inliner.kept:
                 out += self.call(stmt)
             else:
                 out.append(map_blocks(stmt, self.block))
@@ -117,11 +132,13 @@ class _Caller:
         }
         body = clone_block(f.body, self.names, inside, symbols=symbols)
         for s in walk(body):
-            s.origin = _origin_at(s.origin, stmt.origin, f)
+            s.origin = _origin_at(s.origin, stmt.origin, f, self.source)
         self.learn(f, inside)
         for target, result in zip(stmt.targets, f.results, strict=True):
             value = inside[result.name] if isinstance(result, Var) else result
             self.renamed[target.name] = value
+            if target.user and isinstance(value, Var) and value not in args:
+                self.given_names[value.name] = target.user
             if isinstance(value, Var) and isinstance(value.type, Array):
                 self.returned.add(value.name)
             for symbol, dim in _own_symbols(target, value):
@@ -180,12 +197,20 @@ def _rank(x: Operand) -> int:
     return len(getattr(x.type, "shape", ()))
 
 
-def _origin_at(inner: Origin | None, call: Origin | None, f: Function) -> Origin | None:
-    """The origin of a statement of a callee, as a part of the statement that calls it."""
+def _origin_at(
+    inner: Origin | None, call: Origin | None, f: Function, source: Any
+) -> Origin | None:
+    """The origin of a statement of a callee, as a part of the statement that calls it, which stands
+    in the text `source`."""
     if inner is None or call is None:
         return inner
+    site = inner.site
+    if f.notes.get("library"):
+        site = call.site or Site(source, call.stmt, call.stmt)
     return replace(
         inner,
+        site=site,
+        requested=inner.requested or call.requested,
         frame=(*call.frame, _frame_of(f), *inner.frame),
         calls=(*call.calls, call.span, *inner.calls),
         sweep=max(inner.sweep, call.sweep),

@@ -70,6 +70,8 @@ class Specialised:
     loose: bool = False
     # by call: its function, and why it was inlined if calls are to stay calls
     decisions: list[tuple[str, str | None]] = field(default_factory=list)
+    # the module after the last differentiation and before inlining, with the facts of then
+    text: tuple[Module, Facts] | None = None
 
 
 def specialise(

@@ -59,8 +59,8 @@ from .frames import Frames
 from .heap.arrays import Arrays
 from .outside.effects import Effects
 from .outside.objects import Objects
-from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
-from .places import NeedUnroll, Places
+from .patterns import Leaf, Packer, Pattern, leaves_of, part_paths, retyped, unpack
+from .places import NeedUnroll, Places, is_own
 from .session import Part
 from .shared import Callee, NeedStaticArgument, Outcome, Outlined, last_return
 from .values import Cell, Ended, Num, Rec, Ref, Value, array
@@ -333,6 +333,7 @@ class Outlines(Part):
             return value
 
         values: Any = unpack(outlined.args, inner.frames, leaf, "", (("leaf", 0),), names)
+        own = [v.name for v in variables]
         inner.session.state.env.update(zip(names, values))
         node = callee.source.node
         result: Pattern | None = None
@@ -386,7 +387,11 @@ class Outlines(Part):
         ]
         # No later pass may rely on more: callers would not know of it.
         facts.sizes = None
+        parts = zip(own, part_paths(outlined.args, names))
         notes: dict[str, Any] = {"callee": True, "facts": facts}
+        notes["parts"] = {v: place for v, place in parts if place is not None and place[1]}
+        if is_own(callee.function):
+            notes["library"] = True
         if needs:
             notes["needs"] = tuple(dict.fromkeys(needs))
         function = Function(
@@ -442,6 +447,9 @@ class Outlines(Part):
         for f in functions:
             f.name = renamed.get(f.name, f.name)
             f.body = _renamed_calls(f.body, renamed, loud)
+            half = f.notes.get("forward_half")
+            if half is not None:
+                f.notes = {**f.notes, "forward_half": renamed.get(half, half)}
         return Module({f.name: f for f in functions}, main.name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ..frontend.pytree import Path, identify
+from ..frontend.pytree import Path, Step, identify
 from ..ir.builder import OPEN
 from ..ir.nodes import Array, Const, ListOf, Record, Scalar, Type
 from ..ir.record import field, record
@@ -260,6 +260,40 @@ def unpack(
         return made[part.number]
 
     return visit(pattern, name)
+
+
+def part_paths(
+    pattern: Pattern, names: tuple[str, ...]
+) -> list[tuple[str, tuple[Step, ...]] | None]:
+    """For each leaf in the order in which `unpack` visits them: the parameter that it is a part of,
+    and the steps from there; None for what cannot be reached by steps."""
+    found: list[tuple[str, tuple[Step, ...]] | None] = []
+
+    def visit(part: Pattern, place: tuple[str, tuple[Step, ...]] | None) -> None:
+        if isinstance(part, Leaf):
+            found.append(place)
+        elif isinstance(part, Node):
+            for step, inner in zip(_steps(part), part.parts, strict=True):
+                reached = place is not None and step is not None
+                visit(inner, (place[0], (*place[1], step)) if reached else None)  # type: ignore[index]
+
+    assert isinstance(pattern, Node)
+    for name, part in zip(names, pattern.parts, strict=True):
+        visit(part, (name, ()))
+    return found
+
+
+def _steps(part: Node) -> list[Step | None]:
+    cls, positions = part.what[0], range(len(part.parts))
+    if cls is TupleVal:
+        names = getattr(part.what[1], "_fields", None)
+        return [("[]", i) for i in positions] if names is None else [(".", name) for name in names]
+    keys = part.what[2] if cls in _CONTAINERS else None
+    if cls is ListVal:
+        return [("[]", i) for i in positions]
+    if keys is None:
+        return [None] * len(part.parts)
+    return [("[]" if cls is DictVal else ".", key) for key in keys]
 
 
 def retyped(pattern: Pattern, type_of: Callable[[int], Type]) -> Pattern:

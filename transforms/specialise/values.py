@@ -267,10 +267,12 @@ class LibraryVal(Value):
 
 @record(frozen=True)
 class RestVal(Value):
-    """The elements of a sequence from a position on."""
+    """The elements of a sequence from a position on.  A loop over it keeps the position of the
+    iterator `tracked`."""
 
     inner: Any
-    start: int
+    start: Num
+    tracked: Cell | None = None
 
 
 @record(frozen=True)

@@ -36,8 +36,8 @@ or None.
            | Nonlocal names                `desugar/nonlocals.py`
 
     expr   = Const value | Name id | Attr value name | Item value index | Slice start stop step
-           | Unary op operand | Binary op left right | Compare left ops rights | Bool op values
-           | Choose test body orelse
+           | Unary op operand | Binary op left right | Bool op values | Choose test body orelse
+           | Compare left ops rights       one op; `desugar/chains.py` replaces chains
            | Call function args keywords   args: expr or Star; Keyword name value, None for **
            | Seq kind items                kind: "tuple", "list", or "set" to the right of `in`
            | Dict keys values               None for **
@@ -47,6 +47,8 @@ or None.
            | Lambda func
            | Format parts                  parts: str or Field value conversion spec
            | Bind target value             target := value
+           | Let target value body         of a desugaring: the body, in which the name stands
+                                           for the value
            | Refused message advice
            | Result id always              after `jumps.py`: the variable of a function's result
     target = Name | Attr | Item | Star of a target | Seq of targets
@@ -398,7 +400,8 @@ class Binary(Node):
 
 @record(eq=False)
 class Compare(Node):
-    """A chain: `rights[i]` is evaluated only if the comparisons before it hold."""
+    """A chain: `rights[i]` is evaluated only if the comparisons before it hold.  With one operator
+    after `desugar/chains.py`."""
 
     left: Expr
     ops: tuple[str, ...]
@@ -491,9 +494,16 @@ class Bind(Node):
     value: Expr
 
 
+@record(eq=False)
+class Let(Node):
+    target: Name
+    value: Expr
+    body: Expr
+
+
 Expr: TypeAlias = (
     Const | Name | Result | Attr | Item | Slice | Unary | Binary | Compare | Bool | Choose | Call
-    | Seq | Dict | Star | Comp | Lambda | Format | Bind | Refused
+    | Seq | Dict | Star | Comp | Lambda | Format | Bind | Let | Refused
 )  # fmt: skip
 Target: TypeAlias = Name | Attr | Item | Star | Seq
 Pattern: TypeAlias = (

@@ -16,6 +16,7 @@ _TARGETS = {
     c.Clause: "target",
     c.WithItem: "target",
     c.Bind: "target",
+    c.Let: "target",
     c.MatchAs: "target",
     c.MatchStar: "target",
     c.MatchMapping: "rest",

@@ -366,6 +366,11 @@ def _bind(node: c.Bind) -> tuple[str, int]:
     return f"({node.target.id} := {_expr(node.value, _CHOOSE)})", _ATOM
 
 
+def _let(node: c.Let) -> tuple[str, int]:
+    value = f"{node.target.id} = {_expr(node.value, _CHOOSE)}"
+    return f"(let {value}: {_expr(node.body, _CHOOSE)})", _ATOM
+
+
 _PRINTERS: dict[type, Callable[[Any], tuple[str, int]]] = {
     c.Const: _const,
     c.Name: lambda node: (node.id, _ATOM),
@@ -386,5 +391,6 @@ _PRINTERS: dict[type, Callable[[Any], tuple[str, int]]] = {
     c.Lambda: lambda node: (_lambda(node.func), _LAMBDA),
     c.Format: _format,
     c.Bind: _bind,
+    c.Let: _let,
     c.Refused: lambda node: (f"__refused__({node.message!r})", _ATOM),
 }

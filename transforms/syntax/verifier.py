@@ -20,7 +20,7 @@ _PATTERNS = (
 )  # fmt: skip
 _EXPRS = (
     c.Const, c.Name, c.Attr, c.Item, c.Slice, c.Unary, c.Binary, c.Compare, c.Bool, c.Choose,
-    c.Call, c.Seq, c.Dict, c.Star, c.Comp, c.Lambda, c.Format, c.Bind, c.Refused,
+    c.Call, c.Seq, c.Dict, c.Star, c.Comp, c.Lambda, c.Format, c.Bind, c.Let, c.Refused,
 )  # fmt: skip
 _TARGETS = (c.Name, c.Attr, c.Item, c.Star, c.Seq)
 # By class: the fields that hold statements, targets, and nodes of one class.
@@ -29,7 +29,7 @@ _BLOCKS = {"body", "orelse", "final"}
 _KINDS: dict[tuple[type, str], tuple[type, ...]] = {
     (c.Assign, "targets"): _TARGETS, (c.Delete, "targets"): _TARGETS, (c.For, "target"): _TARGETS,
     (c.Augment, "target"): (c.Name, c.Attr, c.Item), (c.Clause, "target"): _TARGETS,
-    (c.Bind, "target"): (c.Name,), (c.WithItem, "target"): _TARGETS,
+    (c.Bind, "target"): (c.Name,), (c.Let, "target"): (c.Name,), (c.WithItem, "target"): _TARGETS,
     (c.With, "items"): (c.WithItem,), (c.Import, "names"): (c.Alias,),
     (c.ImportFrom, "names"): (c.Alias,),
     (c.Comp, "clauses"): (c.Clause,), (c.Format, "parts"): (c.Field,),

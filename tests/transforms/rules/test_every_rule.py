@@ -21,6 +21,8 @@ ELSEWHERE = {
     "restore": "tests/transforms/checkpoint/test_plan_tape.py",
     "undef": "tests/transforms/diagnostics/test_interpreter.py",
     "field": "tests/transforms/rules/numpy/test_shape.py",
+    "tuple": "tests/transforms/emit/test_saved_tuples.py",
+    "tuple_part": "tests/transforms/emit/test_saved_tuples.py",
     **dict.fromkeys(LOG_DOMAIN_RULES, "tests/transforms/autodiff/test_log_domain.py"),
 }
 

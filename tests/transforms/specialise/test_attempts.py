@@ -38,7 +38,28 @@ def dict_in_a_loop(x):
     return held["s"] * held[1]
 
 
-PROGRAMS = (lists_in_a_loop, dict_in_a_loop)
+def iterator_left_by_a_loop(x):
+    rest = iter(x)
+    s = 0.0
+    for v in rest:
+        if v > 1.0:
+            break
+        s += v
+    for a, b in zip(rest, (2.0, 3.0)):
+        s += a * b
+    return s + next(rest, 4.0)
+
+
+def while_with_effects(x):
+    seen = [x[0]]
+    k = 0
+    while k < 2 and (k := k + 1) and 0.0 < x[k] < 9.0:
+        seen.append(x[k])
+    scale = lambda v: v * seen[-1]  # noqa: E731
+    return scale(sum(seen)) if len(seen) > 1 else x[0]
+
+
+PROGRAMS = (lists_in_a_loop, dict_in_a_loop, iterator_left_by_a_loop, while_with_effects)
 
 
 def run(function: Any) -> None:

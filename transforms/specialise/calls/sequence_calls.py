@@ -14,7 +14,7 @@ from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
-from ..operations.iterators import END, Iterators
+from ..operations.iterators import Iterators
 from ..operations.lazy_iterators import LazyIterators
 from ..operations.list_parts import ListParts
 from ..operations.operators import Operators
@@ -30,6 +30,7 @@ from ..values import (
     Closure,
     Conflict,
     DictVal,
+    Ended,
     EnumerateVal,
     Growing,
     IterVal,
@@ -91,12 +92,18 @@ class SequenceCalls(Part):
             kind = class_of(value).__name__
             text = f"{kind!r} object is not an iterator"
             raise self.places.located(TypeError(text), node)
-        item = self.lazy_iterators.advance(value, node, default=len(args) > 1)
-        if item is END and len(args) > 1:
-            return args[1]
-        if item is END:
-            self.attributes.no_element("", "StopIteration")
-        return item
+        name = f"<next {node.line}>"
+        while name in self.state.env:
+            name += "'"
+
+        def gives(item: Value) -> bool:
+            self.state.env[name] = item
+            return False
+
+        default = (lambda: gives(args[1])) if len(args) > 1 else None
+        if self.lazy_iterators.step(value, gives, default, node):
+            raise Ended
+        return self.arrays.usable(self.state.env.pop(name), node)
 
     @builtin(enumerate)
     def call_enumerate(self, args: Args, kwargs: Kwargs, node: core.Node) -> Value:

@@ -25,6 +25,7 @@ from ...rules.promotion import (
 from ...syntax import core
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
+from ..heap.positions import common_sequence, position
 from ..places import Places
 from ..session import Part
 from ..values import (
@@ -44,6 +45,7 @@ from ..values import (
     Obj,
     Rec,
     Ref,
+    RestVal,
     State,
     TupleVal,
     Value,
@@ -262,6 +264,11 @@ class Joins(Part):
                 return Fields(x.keys, tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
             if isinstance(x, (Items, Growing, Fields)):
                 return Conflict(f"{user or 'a container'} differs between paths")
+            sequence = common_sequence(x, y)
+            if sequence is not None:
+                start = join(position(x), position(y), "")
+                assert isinstance(start, Num)
+                return RestVal(sequence, start)
             return Conflict("what is left of an iterator differs between paths")
 
         for cell in one.state.heap:

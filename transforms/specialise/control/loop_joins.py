@@ -18,6 +18,7 @@ from ...rules.promotion import join_conflict, join_types
 from ...syntax import core
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
+from ..heap.positions import common_sequence, position
 from ..places import Places
 from ..session import Part
 from ..values import (
@@ -34,6 +35,7 @@ from ..values import (
     Maybe,
     Num,
     Ref,
+    RestVal,
     State,
     TupleVal,
     Value,
@@ -60,6 +62,8 @@ class Plan:
     # containers that are made anew in iterations: the one at hand
     boxes: dict[Key, Cell] = field(default_factory=dict)
     maybe: dict[Key, tuple[Value, State]] = field(default_factory=dict)
+    # what the iterators run over whose positions are carried
+    iterators: dict[Key, Value] = field(default_factory=dict)
     grows: dict[Cell, Scalar | Array] = field(default_factory=dict)
     conflicts: dict[Key, Conflict] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)
@@ -275,6 +279,11 @@ class LoopJoins(Part):
                 return
         except Exception:  # an exotic object's own comparison
             pass
+        sequence = common_sequence(x, y) if key[0] == "heap" and len(key) == 2 else None
+        if sequence is not None:
+            plan.iterators[key] = sequence
+            self._compare(plan, (*key, "taken"), position(x), position(y), head, end)
+            return
         plan.conflicts[key] = Conflict("a name means different things in different iterations")
         plan.changed = True
 
@@ -389,6 +398,8 @@ class LoopJoins(Part):
                 if (*key, "flag") in plan.leaves:
                     flag = leaf((*key, "flag"), Scalar("bool"), f"{user}_is_bound" if user else "")
                 return Maybe(visit((*key, "value"), value.value, user), flag)
+            if (*key, "taken") in plan.leaves:
+                return RestVal(plan.iterators[key], visit((*key, "taken"), position(value), ""))
             if key in plan.cells and isinstance(value, Ref):
                 cell = plan.cells[key]
                 head.heap[cell] = leaf(key, plan.leaves[key], user)
@@ -425,6 +436,8 @@ class LoopJoins(Part):
         for step in key[2:]:
             if step == "value":
                 value = value.value if isinstance(value, Maybe) else value
+            elif step == "taken":
+                value = position(value)
             elif step == "flag":
                 return value.flag if isinstance(value, Maybe) else const(True)
             else:

@@ -151,6 +151,13 @@ class Expressions(Part):
         self.evaluator.bind(node.target, value, node)
         return self.state.env[node.target.id]
 
+    @evaluates(core.Let)
+    def eval_Let(self, node: core.Let) -> Value:
+        self.state.env[node.target.id] = self.eval(node.value)
+        value = self.eval(node.body)
+        self.state.env.pop(node.target.id, None)
+        return value
+
     @evaluates(core.Slice)
     def eval_Slice(self, node: core.Slice) -> Value:
         parts = [None if p is None else self.eval(p) for p in (node.start, node.stop, node.step)]

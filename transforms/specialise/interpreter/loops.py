@@ -1,58 +1,43 @@
-"""Loops: over ranges, rows, lists and static sequences; `while`; comprehensions."""
+"""Loops over ranges, rows, lists, iterators and static sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ...ir.fixpoint import IterationLimit
-from ...ir.nodes import Operand, Scalar, While
 from ...ir.record import record
 from ...syntax import core
 from ..calls.python_calls import PythonCalls
-from ..control.joins import Joins
-from ..control.loop_joins import LoopJoins
 from ..control.peel import LONGEST, SHORT, Peel
 from ..dispatch import runs
 from ..heap.arrays import Arrays
-from ..heap.lists import Lists
+from ..heap.positions import EXHAUSTED
 from ..operations.attributes import Attributes
 from ..operations.comparisons import Comparisons
-from ..operations.iterators import (
-    END,
-    EXHAUSTED,
-    Cursor,
-    Iterators,
-    LengthChanges,
-    OneByOne,
-)
+from ..operations.cursors import ADVICE, END, Cursor, Cursors
+from ..operations.iterators import LEFT, Iterators, LengthChanges, OneByOne
 from ..operations.lazy_iterators import LazyIterators
 from ..operations.operators import Operators
 from ..operations.streams import Stream, Streams
-from ..operations.truth import Truth
 from ..outside.objects import Objects
 from ..places import NeedUnroll, Places
 from ..session import Part
 from ..values import (
     Cell,
     CheckpointedVal,
-    Ended,
-    Items,
     IterVal,
     ListVal,
     Num,
     ProductVal,
     RangeVal,
+    RestVal,
     Value,
     constant,
     number,
 )
 from .checkpointed_loops import CheckpointedLoops
 from .run_time_loops import RunTimeLoops
-
-
-class _TestChanges(Exception):
-    """The test of a loop has effects."""
+from .while_loops import WhileLoops
 
 
 @record(eq=False)
@@ -61,20 +46,18 @@ class Loops(Part):
 
     places: Places
     arrays: Arrays
-    lists: Lists
-    joins: Joins
-    loop_joins: LoopJoins
     peel: Peel
     objects: Objects
     operators: Operators
     attributes: Attributes
     streams: Streams
-    truth: Truth
     comparisons: Comparisons
     iterators: Iterators
+    cursors: Cursors
     lazy_iterators: LazyIterators
     python_calls: PythonCalls
     run_time_loops: RunTimeLoops
+    while_loops: WhileLoops
     checkpointed_loops: CheckpointedLoops
 
     @runs(core.For)
@@ -95,33 +78,61 @@ class Loops(Part):
         iterable = self.operators.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loops.checkpointed_loop(target, iterable, body, until, node)
-        if not self.iterators.is_lazy(iterable, node):
+        if not isinstance(iterable, IterVal):
             return self._over(target, iterable, body, until, node)
+
+        def take(element: Value) -> bool:
+            self.evaluator.bind(target, element, node)
+            return body()
+
+        if self.iterators.is_read_in(iterable, node):
+            return self._stepped(iterable, take, until, node)
         attempt = self.session.checkpoint()
         try:
             return self._over(target, iterable, body, until, node)
         except OneByOne as error:
             self.session.rollback(attempt)
-
-            def take(element: Value) -> bool:
-                self.evaluator.bind(target, element, node)
-                return body()
-
-            assert isinstance(iterable, IterVal)
-            return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+            if self.lazy_iterators.is_nested(iterable, until, node):
+                return self.lazy_iterators.one_by_one(iterable, take, until, error, node)
+            return self._stepped(iterable, take, until, node)
 
     def _over(
         self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
     ) -> bool:
         with self.iterators.consumed_by_loop(iterable, until, node) as (source, iterator):
             numeric = isinstance(source, (RangeVal, ProductVal))
-            cursor = None if numeric else self.iterators.cursor(source)
+            cursor = None if numeric else self.cursors.cursor(source)
             if cursor is not None:
                 return self._unrolled(target, cursor, body, until, node, iterator)
             if numeric:
                 return self._run_time_loop(target, source, body, until, node)
             with self.streams.holding(source, node):
+                if isinstance(source, RestVal) and source.tracked is not None:
+                    body = self._without_steps(source.tracked, body, node)
                 return self._run_time_loop(target, source, body, until, node)
+
+    def _without_steps(self, cell: Cell, body: Callable[[], bool], node: core.Node) -> Any:
+        """The body of a loop that takes no elements of the iterator that it runs over."""
+
+        def checked() -> bool:
+            before = self.state.heap[cell]
+            ended = body()
+            if not ended and self.state.heap[cell] is not before:
+                raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
+            return ended
+
+        return checked
+
+    def _stepped(
+        self, iterator: IterVal, take: Callable[[Value], bool], until: str | None, node: core.Node
+    ) -> bool:
+        """A loop of which each iteration begins with one step of the iterator."""
+        self.lazy_iterators.begun(iterator, node)
+
+        def once(end: Callable[[], bool]) -> bool:
+            return self.lazy_iterators.step(iterator, take, end, node, lambda: False)
+
+        return self.while_loops.tested_inside(once, until, node)
 
     def _run_time_loop(
         self, target: core.Expr, iterable: Value, body: Any, until: str | None, node: core.Node
@@ -149,7 +160,7 @@ class Loops(Part):
                     self.session.rollback(attempt)
             if items is None:
                 raise need
-            cursor = self.iterators.cursor(iterable)
+            cursor = self.cursors.cursor(iterable)
             assert cursor is not None, iterable
             return self._unrolled(target, cursor, body, until, node)
 
@@ -157,14 +168,16 @@ class Loops(Part):
         attempt = self.session.checkpoint() if lists else None
         try:
             with self.streams.running_over(lists):
-                return self._looped(looped, otherwise)
+                return self.while_loops.looped(looped, otherwise)
         except LengthChanges as changes:
             if changes.cell not in lists or attempt is None:
                 raise
             self.session.rollback(attempt)
             if not isinstance(iterable, ListVal):
                 text = "this list changes its length while a loop runs over it"
-                self.places.refuse(changes.node, text, "run over a copy: `list(...)`")
+                advice = "run over a copy: `list(...)`"
+                refusal = self.places.refusal(changes.node, text, advice)
+                raise (OneByOne(refusal) if isinstance(iterable, RestVal) else refusal) from None
         return self._live_loop(target, iterable.cell, body, until, node)
 
     def _live_loop(
@@ -189,42 +202,9 @@ class Loops(Part):
             return body()
 
         with self.streams.holding(ListVal(cell), node):
-            ended = self._while(test, inner, until, node)
+            ended = self.while_loops.while_(test, inner, until, node)
         self.state.env.pop(place, None)
         return ended
-
-    def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
-        """A loop; where that fails, `otherwise`; where that fails as well, the same with run-time
-        lists in place of lists with known elements."""
-        attempt = self.session.checkpoint()
-        rounds = IterationLimit("specialise: form of a loop")
-        while True:
-            rounds.count()
-            try:
-                return looped()
-            except NeedUnroll as need:
-                self.session.rollback(attempt)
-                trouble = need
-            try:
-                return otherwise(trouble)
-            except NeedUnroll as need:
-                self.session.rollback(attempt)
-                if not self._becomes_run_time_list(need.sequence):
-                    raise
-            attempt = self.session.checkpoint()
-
-    def _becomes_run_time_list(self, cell: Cell | None) -> bool:
-        """Converts a list with known elements that is indexed at run time to a run-time list; False
-        if that is impossible.  An empty list is converted at the first append."""
-        content = self.state.heap.get(cell) if cell is not None else None
-        if cell is None or cell.path or not isinstance(content, Items):
-            return False
-        if not content.values:
-            return self.arrays.becomes_run_time_list(cell)
-        elem = self.joins.element_type((self.state, content))
-        if elem is not None:
-            self.state.heap[cell] = self.lists.grow(content, elem, None)
-        return elem is not None
 
     def _peeled(
         self, target: core.Expr, stream: Stream, body: Any, until: str | None, node: core.Node
@@ -258,7 +238,7 @@ class Loops(Part):
         while True:
             if iterator is not None:  # from which the body may have taken elements, too
                 left = self.arrays.usable(self.state.heap[iterator], node)
-                now = self.iterators.cursor(left)
+                now = self.cursors.cursor(left)
                 assert now is not None, left
                 cursor = now
             item = cursor.next(node)
@@ -282,128 +262,3 @@ class Loops(Part):
                 )
             if over.known[0]:
                 return False
-
-    @runs(core.While)
-    def run_While(self, node: core.While) -> bool:
-        def loop() -> bool:
-            test, body = (
-                lambda: self.truth.condition(node.test),
-                lambda: self.evaluator.run(node.body, True),
-            )
-            return self._while(test, body, node.until, node)
-
-        def otherwise(need: NeedUnroll) -> bool:
-            if need.peel:
-                cond = self.truth.condition(node.test)
-                return self.peel.first_and_rest(
-                    cond, lambda: self.evaluator.run(node.body), loop, node.until, node
-                )
-            return self._unrolled_while(node, LONGEST, need)
-
-        return self._looped(loop, otherwise)
-
-    def _unrolled_while(self, node: core.While, left: int, need: NeedUnroll) -> bool:
-        """One copy of the body per iteration, as long as the condition is known."""
-        while left:
-            left -= 1
-            cond = self.truth.condition(node.test)
-            if cond.known is None:
-                break
-            if not cond.known[0]:
-                return False
-            if self.evaluator.run(node.body, True):
-                return True
-            over = self.peel.is_over(node.until, node)
-            if over.known is None:
-                again = left
-                return self.peel.unless(
-                    node.until, lambda again=again: self._unrolled_while(node, again, need), node
-                )
-            if over.known[0]:
-                return False
-        raise need
-
-    def _while(
-        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
-    ) -> bool:
-        origin = self.b.origin
-        made: dict[str, Any] = {}
-
-        def once() -> tuple[bool, Operand | None]:
-            before, block = self.state.copy(), list[Any]()
-            with self.b.into(block):
-                cond = test()
-            if self.state.changed_since(before):
-                raise _TestChanges
-            made["test"], made["cond"] = block, cond
-            if body():
-                return True, None
-            return False, self.run_time_loops.until_operand(until, node)
-
-        attempt = self.session.checkpoint()
-        try:
-            block, carried, flag = self.loop_joins.loop(once, node)
-        except _TestChanges:
-            self.session.rollback(attempt)
-            return self._while_tested_inside(test, body, until, node)
-        if "cond" not in made:  # the test always raises
-            self.session.rollback(attempt)
-            test()
-            raise Ended
-        cond = made["cond"]
-        if cond.known is not None and not cond.known[0]:
-            self.session.rollback(attempt)  # there is no loop, but its test may fail
-            test()
-            return False
-        if cond.known is not None and flag is None:
-            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
-        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
-        self.b.block.append(
-            While(made["test"], cond.operand, block, carried, flag, trips,
-                  self.b.names.fresh("loop"), origin)
-        )  # fmt: skip
-        return False
-
-    def _while_tested_inside(
-        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
-    ) -> bool:
-        """A loop whose test has effects, those of the test that fails included: the test is a part
-        of the body, which ends the loop."""
-        origin = self.b.origin
-        failed = f"<failed L{node.line}>"
-        self.state.env[failed] = constant(False)
-
-        def fails() -> bool:
-            self.state.env[failed] = constant(True)
-            return False
-
-        def once() -> tuple[bool, Operand | None]:
-            self.state.env[failed] = constant(False)
-            cond = test()
-            if cond.known is not None:
-                ended = body() if cond.known[0] else fails()
-            else:
-                ended = self.joins.if_(cond, body, fails)
-            if ended:
-                return True, None
-            flags = [
-                f
-                for f in (
-                    self.run_time_loops.until_operand(until, node),
-                    self.run_time_loops.until_operand(failed, node),
-                )
-                if f
-            ]
-            both = self.b.emit("logical_or", *flags).operand if flags[1:] else None
-            return False, both or (flags[0] if flags else None)
-
-        block, carried, flag = self.loop_joins.loop(once, node)
-        if flag is None:
-            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
-        self.state.env.pop(failed, None)
-        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
-        label = self.b.names.fresh("loop")
-        self.b.block.append(
-            While([], constant(True).operand, block, carried, flag, trips, label, origin)
-        )
-        return False

@@ -6,40 +6,32 @@ import builtins
 import functools
 import types
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...frontend.check_subset import HIDDEN
-from ...ir.builder import Builder, Sym
+from ...ir.builder import Sym
 from ...ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from ...ir.record import field, record
 from ...syntax import core
 from ..control.caught_errors import CaughtErrors
 from ..control.joins import Joins
-from ..control.updates import Updates
 from ..dispatch import runs, table
 from ..frames import Frames
 from ..heap.arrays import Arrays
 from ..heap.lists import Lists
 from ..operations.attributes import Attributes
 from ..operations.formatting import Formatting
-from ..operations.iterators import Iterators, LengthChanges
-from ..operations.operators import Operators, is_count
+from ..operations.iterators import Iterators
 from ..operations.stores import Stores
-from ..operations.streams import Streams
 from ..operations.truth import Truth
-from ..outside.effects import Effects
 from ..outside.objects import Objects
 from ..places import TOO_DEEP, Places
 from ..session import Part, fixed
-from ..surface.guards import Guards
-from ..surface.surface_calls import SurfaceCalls
 from ..values import (
     Closure,
-    DictVal,
     Disagreement,
     Ended,
     Growing,
@@ -50,17 +42,18 @@ from ..values import (
     PyObject,
     Ref,
     SliceVal,
-    TupleVal,
     Value,
     array,
     constant,
     kind_text,
     number,
 )
-from .expressions import BINARY, Expressions
+from .augments import Augments, hint
+from .expressions import Expressions
 from .imports import Imports
 from .loops import Loops
 from .managers import Managers
+from .while_loops import WhileLoops
 
 
 @record(eq=False)
@@ -69,20 +62,16 @@ class Statements(Part):
 
     imports: Imports
     managers: Managers
+    augments: Augments
     loops: Loops
+    while_loops: WhileLoops
     places: Places
     arrays: Arrays
     lists: Lists
     joins: Joins
-    updates: Updates
     objects: Objects
-    effects: Effects
-    guards: Guards
-    surface_calls: SurfaceCalls
-    operators: Operators
     attributes: Attributes
     stores: Stores
-    streams: Streams
     truth: Truth
     iterators: Iterators
     formatting: Formatting
@@ -98,7 +87,14 @@ class Statements(Part):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.runners = table(
-            "runs", self, self.imports, self.managers, self.loops, self.caught_errors
+            "runs",
+            self,
+            self.imports,
+            self.managers,
+            self.augments,
+            self.loops,
+            self.while_loops,
+            self.caught_errors,
         )
 
     def run(self, stmts: core.Block, loop: bool = False) -> bool:
@@ -185,13 +181,10 @@ class Statements(Part):
 
     @runs(core.Assign)
     def run_Assign(self, node: core.Assign) -> None:
-        with self.hint(node.targets[0]):
+        with hint(self.b, node.targets[0]):
             value = self.evaluator.eval(node.value)
         for target in node.targets:
             self.bind(target, value, node)
-
-    def hint(self, target: core.Expr) -> AbstractContextManager[None]:
-        return _Hint(self.b, target.id if isinstance(target, core.Name) else "t")
 
     def bind(self, target: core.Expr, value: Value, node: core.Node) -> None:
         if isinstance(target, core.Name):
@@ -353,119 +346,6 @@ class Statements(Part):
         items = [self.attributes.row(value, constant(i), node) for i in edges]
         return [*items[:at], self.stores.rows_of(array(rest), node), *items[at:]]
 
-    @runs(core.Augment)
-    def run_Augment(self, node: core.Augment) -> None:
-        name = BINARY[node.op]
-        target = node.target
-        if isinstance(target, core.Name):
-            current = self.evaluator.eval(target)
-            with self.hint(target):
-                value = self.evaluator.eval(node.value)
-                if isinstance(current, Ref) and not self._binds_anew(current, node):
-                    self._in_place(current, name, value, node)
-                    return
-                self.bind(target, self._augmented(name, current, value, node), node)
-            return
-        owner = self.evaluator.eval(target.value)  # type: ignore[attr-defined]
-        if isinstance(target, core.Item):
-            index = self.evaluator.eval(target.index)
-            current = self.attributes.subscript(owner, index, target)
-            value = self.evaluator.eval(node.value)
-            if isinstance(owner, Ref):
-                self.arrays.refuse_tensor(owner.cell, node)
-            if isinstance(current, Ref) and isinstance(owner, Ref) and current.cell is owner.cell:
-                self._in_place(current, name, value, node)
-            elif (
-                isinstance(current, Ref)
-                and not isinstance(owner, Ref)
-                and not self._binds_anew(current, node)
-            ):
-                self._in_place(current, name, value, node)
-            else:
-                result = self._augmented(name, current, value, node)
-                if isinstance(current, Ref) and isinstance(result, Ref):
-                    have, want = (
-                        self.arrays.ref_type(result).dtype,
-                        self.arrays.ref_type(current).dtype,
-                    )
-                    self.stores.require_same_kind(name, have, want, node)
-                self.stores.store_item(owner, index, result, target)
-            return
-        assert isinstance(target, core.Attr)
-        current = self.attributes.attribute(owner, target.name, target)
-        value = self.evaluator.eval(node.value)
-        if isinstance(current, Ref) and not self._binds_anew(current, node):
-            self._in_place(current, name, value, node)
-        else:
-            self.stores.store_attribute(
-                owner, target.name, self._augmented(name, current, value, node), target
-            )
-
-    def _binds_anew(self, current: Ref, node: core.Node) -> bool:
-        """Whether `a += b` makes a new `a`: tensors are never changed."""
-        if current.cell.tensor is None:
-            self.arrays.refuse_tensor(current.cell, node)
-        return bool(current.cell.tensor)
-
-    def _augmented(self, name: str, current: Value, value: Value, node: core.Node) -> Value:
-        if isinstance(current, DictVal) and name == "bitwise_or":
-            self.evaluator.call_method(current, "update", (value,), {}, node)
-            return current
-        if isinstance(current, ListVal) and name == "add":
-            self.evaluator.call_method(current, "extend", (value,), {}, node)
-            return current
-        if isinstance(current, ListVal) and name == "multiply" and is_count(value):
-            repeated: Any = self.operators.binary(name, current, value, node)
-            self.effects.refuse_growth(current.cell, node)
-            self.arrays.refuse_shared(current.cell, node)
-            if current.cell in self.streams.run_over:
-                raise LengthChanges(current.cell, node)
-            self.state.heap[current.cell] = self.state.heap[repeated.cell]
-            return current
-        special = self.operators.special_binary(name, current, value, node, in_place=True)
-        if special is not None:
-            return special
-        result = self.operators.binary(name, current, value, node)
-        if isinstance(current, Num) and current.arrays and isinstance(result, Num):
-            self._refuse_shared_scalar(current, node)
-            return replace(result, arrays=current.arrays)
-        if isinstance(current, Ref) and isinstance(result, Num):
-            # A tensor of rank 0 stays one, so that a loop carries one kind of thing.
-            result = self.arrays.as_tensor(
-                self.surface_calls.call_surface("numpy.array", (result,), {}, node)
-            )
-        return result
-
-    def _refuse_shared_scalar(self, current: Num, node: core.Node) -> None:
-        """Refuse to update an array of rank 0 with several names.  It is a scalar here, of which
-        each name would keep its own value."""
-        live = self.arrays.live_values()
-        contents = (self.state.heap[cell] for cell in self.arrays.cells_in(live))
-        values = [value for content in contents for value in getattr(content, "values", ())]
-        same = 0
-        todo = [*live, *values]
-        while todo:
-            value = todo.pop()
-            if isinstance(value, TupleVal):
-                todo += value.values
-            elif isinstance(value, Num) and value.arrays & current.arrays:
-                same += 1
-        if same > 1:
-            text = "in NumPy this is an array of rank 0 with another name, which would change, too"
-            self.places.refuse(node, text, "write x = x + ... in place of x += ...")
-
-    def _in_place(self, ref: Ref, name: str, value: Value, node: core.Node) -> None:
-        """`a += b` writes into a's memory, in a's dtype."""
-        result = self.operators.binary(name, ref, value, node)
-        dtype = self.arrays.ref_type(ref).dtype
-        out = self.arrays.sym(result)
-        self.stores.require_same_kind(name, out.dtype, dtype, node)
-        if name == "matmul" and out.ndim != self.arrays.ref_type(ref).ndim:
-            text = "inplace matrix multiplication requires a result of the first operand's shape"
-            raise self.places.located(ValueError(text), node)
-        with self.guards.guarding(node):
-            self.updates.write(ref, (), out, node)
-
     # ---- branches
 
     @runs(core.If)
@@ -525,16 +405,3 @@ class Statements(Part):
         if cond.known is not None:
             return fail()
         return self.joins.if_(cond, lambda: False, fail)
-
-
-class _Hint:
-    """Names temporaries after the variable being assigned."""
-
-    def __init__(self, b: Builder, name: str) -> None:
-        self.b, self.name = b, name
-
-    def __enter__(self) -> None:
-        self.saved, self.b.hint = self.b.hint, self.name
-
-    def __exit__(self, *_: Any) -> None:
-        self.b.hint = self.saved

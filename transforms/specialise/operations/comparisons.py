@@ -95,19 +95,13 @@ class Comparisons(Part):
 
     @evaluates(core.Compare)
     def eval_Compare(self, node: core.Compare) -> Value:
-        return self._chain(node, self.evaluator.eval(node.left), 0)
-
-    def _chain(self, node: core.Compare, left: Value, position: int) -> Value:
-        """`a < b < c`: `c` is evaluated only if `a < b` holds."""
-        right = self.evaluator.eval(node.rights[position])
-        if _is_set(node.rights[position]):
+        ((op, operand),) = zip(node.ops, node.rights)
+        left, right = self.evaluator.eval(node.left), self.evaluator.eval(operand)
+        if _is_set(operand):
             assert isinstance(right, TupleVal)
             for value in (left, *right.values):
                 self._must_hash(value, node)
-        result = self.compare(node.ops[position], left, right, node)
-        if position + 1 == len(node.ops):
-            return result
-        return self.truth.lazy_and(result, lambda: self._chain(node, right, position + 1), node)
+        return self.compare(op, left, right, node)
 
     def _must_hash(self, value: Value, node: core.Node) -> None:
         """Refuses what equality alone does not find in a set: the hash of a float32 is that of

@@ -21,6 +21,7 @@ from ...syntax.traverse import walk as walk_syntax
 from ..control.caught_errors import can_fail
 from ..control.joins import Joins
 from ..heap.arrays import Arrays
+from ..heap.positions import EXHAUSTED, has_lists, is_indexed
 from ..outside.objects import Objects
 from ..places import Places
 from ..scopes import targets_of
@@ -34,6 +35,7 @@ from ..values import (
     Ended,
     EnumerateVal,
     GeneratorVal,
+    Growing,
     Items,
     IterVal,
     KeysVal,
@@ -54,21 +56,17 @@ from ..values import (
     ZipVal,
     constant,
     kind_text,
+    number,
 )
 from .attributes import Attributes
 from .comprehensions import Comprehensions
+from .cursors import ADVICE, LAZY, Cursors
+from .operators import Operators
 from .truth import Truth
 
-EXHAUSTED = TupleVal(())
+LEFT = "how much a loop has left of this iterator depends on the run"
 
 
-END = Value()
-
-
-LAZY = (GeneratorVal, MapVal, LibraryVal)
-
-
-ADVICE = "make a list of it: `list(...)`"
 PLAIN = "use a plain loop, or a list: `list(...)`"
 
 
@@ -91,8 +89,10 @@ class Iterators(Part):
     objects: Objects
     library_calls: LibraryCalls
     attributes: Attributes
+    operators: Operators
     truth: Truth
     comprehensions: Comprehensions
+    cursors: Cursors
 
     # ---- making
 
@@ -129,6 +129,15 @@ class Iterators(Part):
 
     def whole(self, value: Value, node: core.Node) -> Value:
         """All that is left of an iterator, which is empty then; other values as they are."""
+        left = self._left(value, node)
+        if isinstance(left, RestVal) and isinstance(left.inner, ListVal):
+            if isinstance(self.state.heap[left.inner.cell], Growing):
+                part = SliceVal(left.start, None, None)
+                return self.attributes.subscript(left.inner, part, node)
+        return left
+
+    def _left(self, value: Value, node: core.Node) -> Value:
+        """As `whole`; a loop sees what is appended to a list of which a part is left."""
         if isinstance(value, IterVal):
             source = self.arrays.usable(self.state.heap[value.cell], node)
             self.state.heap[value.cell] = EXHAUSTED
@@ -138,14 +147,18 @@ class Iterators(Part):
     def opened(self, source: Value, node: core.Node) -> Value:
         """A sequence without iterators in it: those are consumed with it."""
         if isinstance(source, EnumerateVal):
-            return EnumerateVal(self.whole(source.inner, node), source.start)
+            return EnumerateVal(self._left(source.inner, node), source.start)
         if isinstance(source, ZipVal):
             return self._opened_zip(source, node)
         if isinstance(source, KeysVal):
-            self.check_keys(source, node)
+            self.cursors.check_keys(source, node)
             return source.inner
+        if isinstance(source, RestVal) and isinstance(source.inner, EnumerateVal):
+            if isinstance(source.inner.inner, IterVal):
+                first = self.operators.binary("add", source.inner.start, source.start, node)
+                return EnumerateVal(self._left(source.inner.inner, node), number(first))
         if isinstance(source, RestVal) and isinstance(source.inner, Ref):
-            left = SliceVal(constant(source.start), None, None)
+            left = SliceVal(source.start, None, None)
             return self.attributes.subscript(source.inner, left, node)
         if isinstance(source, SnapshotVal):
             now = self.state.heap.get(source.cell)
@@ -166,7 +179,7 @@ class Iterators(Part):
         cells = [i.cell for i in inners if isinstance(i, IterVal)]
         if len(set(cells)) < len(cells):
             return self._alternating(inners, node)
-        left = [self.whole(i, node) for i in inners]
+        left = [self._left(i, node) for i in inners]
         sizes = [self.objects.static_items(i) for i in left]
         if len(inners) > 1:
             for position, inner in enumerate(inners):
@@ -178,7 +191,7 @@ class Iterators(Part):
         """`zip(it, it)` takes its elements from one iterator by turns."""
         if any(i != inners[0] for i in inners):
             self.places.refuse(node, "zip takes some of these elements by turns", ADVICE)
-        items = self.objects.static_items(self.whole(inners[0], node))
+        items = self.objects.static_items(self._left(inners[0], node))
         if items is None:
             self.places.refuse(
                 node, "zip takes the elements of a run-time sequence by turns", ADVICE
@@ -194,8 +207,8 @@ class Iterators(Part):
         if isinstance(value, MapVal):
             return self._mapped(value, node)
         if isinstance(value, LibraryVal):
-            args = tuple(self.whole(a, node) for a in value.inners)
-            kwargs = {k: self.whole(v, node) for k, v in value.kwargs.items()}
+            args = tuple(self._left(a, node) for a in value.inners)
+            kwargs = {k: self._left(v, node) for k, v in value.kwargs.items()}
             return self.library_calls.run_library(value.program, value.value, args, kwargs, node)
         return value
 
@@ -262,6 +275,15 @@ class Iterators(Part):
         if self._is_static(source):
             yield source, cell
             return
+        if until is not None and self.is_read_later({cell, *self.iterators_in(source)}):
+            if not is_indexed(source) or has_lists(source):
+                raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
+            start = source.start if isinstance(source, RestVal) else constant(0)
+            inner = source.inner if isinstance(source, RestVal) else source
+            yield RestVal(inner, start, cell), None
+            return
+        if self._takes_unknown_parts(source, node):
+            raise OneByOne(self.places.refusal(node, LEFT, ADVICE))
         self.state.heap[cell] = Conflict("a loop runs over this iterator")
         inner = self._resolved(source, node)
         check = self._unchanged(inner, node)
@@ -276,9 +298,27 @@ class Iterators(Part):
             left = left_unknown("a loop")
             self.state.heap.update(dict.fromkeys([cell, *iterators], left))
 
-    def is_lazy(self, value: Value, node: core.Node) -> bool:
-        """Whether a loop over it may have to compute its elements one by one."""
-        return isinstance(value, IterVal) and _has(self._resolved(value, node), LAZY)
+    def _takes_unknown_parts(self, source: Value, node: core.Node) -> bool:
+        """Whether `zip` takes its elements by turns from one iterator, or leaves a part of one that
+        may be read later, and how many there are is known at run time only."""
+        zips = [z.inners for z in _parts(source, ZipVal) if len(z.inners) > 1]
+        cells = [[i.cell for i in inners if isinstance(i, IterVal)] for inners in zips]
+        if not any(cells) or self.objects.static_items(self._resolved(source, node)) is not None:
+            return False
+        by_turns = any(len(set(found)) < len(found) for found in cells)
+        return by_turns or self.is_read_later({cell for found in cells for cell in found})
+
+    def is_read_later(self, cells: set[Cell]) -> bool:
+        """Whether some of these iterators may be read after the present statement."""
+        return not cells.isdisjoint(self.arrays.reachable())
+
+    def is_read_in(self, value: IterVal, node: core.Node) -> bool:
+        """Whether the body of a loop may take elements of what it runs over."""
+        if not isinstance(node, core.For) or self._is_static(self.state.heap[value.cell]):
+            return False
+        names = {name for stmt in node.body for name in names_in(stmt)}
+        read = self.arrays.cells_in(self.state.env.get(name) for name in names)
+        return not read.isdisjoint({value.cell, *self.iterators_in(value)})
 
     def _resolved(self, source: Value, node: core.Node) -> Value:
         """A sequence with what its iterators have left in their places; nothing is consumed."""
@@ -296,7 +336,7 @@ class Iterators(Part):
     def _is_static(self, source: Value) -> bool:
         """Whether a loop over it takes one element after the other while compiling."""
         numeric = isinstance(source, (RangeVal, ProductVal))
-        return not numeric and self.cursor(source) is not None
+        return not numeric and self.cursors.cursor(source) is not None
 
     def _at_once(self, source: Value, inner: Value, until: str | None, node: core.Node) -> Value:
         """The source with all computed that Python computes between the iterations.  That must
@@ -348,7 +388,7 @@ class Iterators(Part):
             return None
         attempt, before, block = self.session.checkpoint(), self.state.copy(), list[Any]()
         with self.b.into(block), suppress(Ended):
-            self.whole(value, node)
+            self._left(value, node)
         for cell in {value.cell, *self.iterators_in(source)} & before.heap.keys():
             before.heap[cell] = self.state.heap[cell]
         quiet = self.is_quiet(block, False) and not self.state.changed_since(before)
@@ -389,120 +429,6 @@ class Iterators(Part):
                 raise OneByOne(self.places.refusal(node, text, PLAIN))
 
         return check
-
-    def check_keys(self, source: KeysVal, node: core.Node) -> None:
-        content: Any = self.arrays.usable(self.state.heap[source.inner.cell], node)
-        now = content.keys
-        if len(now) != len(source.keys):
-            self.attributes.no_element("dictionary changed size during iteration", "RuntimeError")
-        if now != source.keys:
-            self.places.refuse(
-                node, "this dict gets other keys while an iterator runs over it", ADVICE
-            )
-
-    # ---- one element after the other
-
-    def cursor(self, source: Value) -> Cursor | None:
-        """The elements of a sequence, one by one and as they are then; None if how many there are
-        turns out at run time."""
-        if isinstance(source, RestVal):
-            inner = self.cursor(source.inner)
-            return None if inner is None else inner.moved(source.start)
-        if isinstance(source, ListVal):
-            known = isinstance(self.state.heap[source.cell], Items)
-            return _ListCursor(self, source) if known else None
-        if isinstance(source, KeysVal):
-            return _DictCursor(self, source)
-        if isinstance(source, (DictVal, ViewVal)):
-            return _DictCursor(self, self._begun(source))
-        if isinstance(source, EnumerateVal):
-            inner = self.cursor(source.inner)
-            known = inner is not None and source.start.known is not None
-            return _ZipCursor(self, source, [inner]) if known else None  # type: ignore[list-item]
-        if isinstance(source, ZipVal):
-            inners = [self.cursor(i) for i in source.inners]
-            return None if None in inners else _ZipCursor(self, source, inners)  # type: ignore[arg-type]
-        if isinstance(source, (IterVal, SnapshotVal, *LAZY)):
-            return None
-        items = self.objects.static_items(source)
-        return None if items is None else _TupleCursor(self, source, items)
-
-
-class Cursor:
-    """A position in a sequence."""
-
-    def __init__(self, owner: Iterators, source: Any) -> None:
-        self.owner, self.source, self.at = owner, source, 0
-
-    def next(self, node: core.Node) -> Value:
-        """The element at the position, which moves on, or END."""
-        item = self.item(node)
-        if item is not END:
-            self.at += 1
-        return item
-
-    def item(self, node: core.Node) -> Value:
-        raise NotImplementedError
-
-    def moved(self, by: int) -> Cursor:
-        self.at += by
-        return self
-
-    def rest(self) -> Value:
-        """What is left."""
-        return RestVal(self.source, self.at) if self.at else self.source
-
-
-class _TupleCursor(Cursor):
-    def __init__(self, owner: Iterators, source: Value, items: list[Value]) -> None:
-        super().__init__(owner, source)
-        self.items = items
-
-    def item(self, node: core.Node) -> Value:
-        return self.items[self.at] if self.at < len(self.items) else END
-
-
-class _ListCursor(Cursor):
-    """A list that is changed while it is run over is read as it is by then."""
-
-    def item(self, node: core.Node) -> Value:
-        content = self.owner.arrays.usable(self.owner.state.heap[self.source.cell], node)
-        if not isinstance(content, Items):
-            text = "whether this loop makes its list longer or shorter turns out at run time"
-            self.owner.places.refuse(node, text, "run over a copy: `list(...)`")
-        return content.values[self.at] if self.at < len(content.values) else END
-
-
-class _DictCursor(Cursor):
-    def item(self, node: core.Node) -> Value:
-        self.owner.check_keys(self.source, node)
-        items = self.owner.objects.static_items(self.source.inner)
-        return items[self.at] if items and self.at < len(items) else END
-
-
-class _ZipCursor(Cursor):
-    """Of `zip` and of `enumerate`."""
-
-    def __init__(self, owner: Iterators, source: Value, inners: list[Cursor]) -> None:
-        super().__init__(owner, source)
-        self.inners = inners
-
-    def moved(self, by: int) -> Cursor:
-        for inner in self.inners:
-            inner.moved(by)
-        return super().moved(by)
-
-    def item(self, node: core.Node) -> Value:
-        items = []
-        for inner in self.inners:
-            items.append(inner.next(node))
-            if items[-1] is END:
-                return END
-        if isinstance(self.source, EnumerateVal):
-            first = self.source.start.known
-            assert first is not None
-            items.insert(0, constant(first[0] + self.at))
-        return TupleVal(tuple(items))
 
 
 class LengthChanges(Exception):

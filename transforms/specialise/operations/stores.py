@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from ..values import (
 )
 from ..variables import Variables
 from .attributes import Attributes
+from .iterators import LengthChanges
 from .operators import Operators
 from .streams import Streams
 
@@ -61,6 +63,19 @@ class Stores(Part):
     attributes: Attributes
     objects: Objects
     streams: Streams
+
+    def repeat_list(self, owner: ListVal, count: Num, node: core.Node) -> Value:
+        """`values *= n`, in place."""
+        if isinstance(self.state.heap[owner.cell], Growing):
+            text = "repeating a list whose length is known only at run time is not supported"
+            self.places.refuse(node, text, "append in a loop")
+        repeated: Any = self.operators.binary("multiply", owner, count, node)
+        self.effects.refuse_growth(owner.cell, node)
+        self.arrays.refuse_shared(owner.cell, node)
+        if owner.cell in self.streams.run_over:
+            raise LengthChanges(owner.cell, node)
+        self.state.heap[owner.cell] = self.state.heap[repeated.cell]
+        return owner
 
     def store_in_instance(
         self, owner: InstanceVal, name: str, value: Value, node: core.Node

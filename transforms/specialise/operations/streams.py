@@ -25,6 +25,7 @@ from ..values import (
     RangeVal,
     Rec,
     Ref,
+    RestVal,
     TupleVal,
     Value,
     ZipVal,
@@ -83,7 +84,7 @@ class Streams(Part):
     def lists_in(self, iterable: Value | None) -> list[Cell]:
         """The run-time lists that a loop runs over."""
         inner = getattr(iterable, "inners", None) or [getattr(iterable, "inner", None)]
-        if isinstance(iterable, (ZipVal, EnumerateVal, ProductVal)):
+        if isinstance(iterable, (ZipVal, EnumerateVal, ProductVal, RestVal)):
             return [cell for i in inner for cell in self.lists_in(i)]
         return [iterable.cell] if isinstance(iterable, ListVal) else []
 
@@ -128,6 +129,8 @@ class Streams(Part):
             return Stream(count, lambda k: TupleVal(tuple(i.element(k) for i in inners)))
         if isinstance(iterable, ProductVal):
             return self._product_stream(iterable, node)
+        if isinstance(iterable, RestVal):
+            return self._rest_stream(iterable, node)
         items = self.objects.static_items(iterable)
         if items is not None:
             values = tuple(items)
@@ -171,6 +174,23 @@ class Streams(Part):
             if product.array is None:
                 return index
             return TupleVal((index, self.attributes.subscript(product.array, index, node)))
+
+        return Stream(count, element)
+
+    def _rest_stream(self, rest: RestVal, node: core.Node) -> Stream:
+        """From a position on; an iterator that a loop tracks has taken the elements so far."""
+        inner, start = self.stream(rest.inner, node), rest.start
+        count = inner.count
+        if start.known != (0,):
+            left = self._number("subtract", inner.count, start, node)
+            count = Num(self.b.emit("maximum", left.operand, 0).operand)
+
+        def element(k: Num) -> Value:
+            place = k if start.known == (0,) else self._number("add", k, start, node)
+            if rest.tracked is not None:
+                taken = self._number("add", place, constant(1), node)
+                self.state.heap[rest.tracked] = RestVal(rest.inner, taken)
+            return inner.element(place)
 
         return Stream(count, element)
 

@@ -351,7 +351,8 @@ class Objects(Part):
             return self.static_items(value.inner)
         if isinstance(value, RestVal):
             inner = self.static_items(value.inner)
-            return None if inner is None else inner[value.start :]
+            known = value.start.known if value.tracked is None else None
+            return None if inner is None or known is None else inner[known[0] :]
         if isinstance(value, RangeVal):
             parts = (value.start, value.stop, value.step)
             if any(p.known is None for p in parts):

@@ -6,13 +6,11 @@ import pytest
 
 from s2s.transforms.ir.errors import S2SError
 from s2s.transforms.specialise.heap.arrays import Arrays
-from s2s.transforms.specialise.operations.iterators import END, Iterators
+from s2s.transforms.specialise.operations.iterators import Iterators
 from s2s.transforms.specialise.values import (
     Conflict,
     DictVal,
-    EnumerateVal,
     Fields,
-    Items,
     MapVal,
     Obj,
     TupleVal,
@@ -31,26 +29,6 @@ def test_an_iterator_is_empty_after_its_end() -> None:
     assert iterators.whole(made, here.node) is ITEMS
     assert iterators.whole(made, here.node) == TupleVal(())
     assert iterators.whole(ITEMS, here.node) is ITEMS
-
-
-def test_a_cursor_reads_element_by_element() -> None:
-    here = Bench()
-    cursor = here[Iterators].cursor(EnumerateVal(ITEMS, constant(5)))
-    assert cursor is not None
-    first = cursor.next(here.node)
-    assert [v.known for v in first.values] == [(5,), (1,)]
-    cursor.moved(2)
-    assert cursor.next(here.node) is END
-    assert here[Iterators].cursor(here.array()) is None
-
-
-def test_a_list_is_read_as_it_is_by_then() -> None:
-    here = Bench()
-    items = here[Arrays].new_list((constant(1),))
-    cursor = here[Iterators].cursor(items)
-    assert cursor is not None and cursor.next(here.node).known == (1,)
-    here.session.state.heap[items.cell] = Items((constant(1), constant(8)))
-    assert cursor.next(here.node).known == (8,) and cursor.next(here.node) is END
 
 
 def test_zip_takes_of_one_iterator_by_turns() -> None:
