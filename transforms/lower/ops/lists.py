@@ -43,6 +43,8 @@ class Parts:
 def parts_of(ctx: Context, operand: nodes.Operand) -> Parts:
     """The variables of a list, named on first use."""
     assert isinstance(operand, nodes.Var) and isinstance(operand.type, nodes.ListOf), operand
+    elem = operand.type.elem
+    assert not isinstance(elem, nodes.Pack), operand  # of readable text only
     data = ctx.python_name(operand)
 
     def name(suffix: str) -> str:
@@ -53,7 +55,7 @@ def parts_of(ctx: Context, operand: nodes.Operand) -> Parts:
 
     used, begins, sizes = name("used"), name("begins"), name("sizes")
     count = L.Name(name("len"))
-    return Parts(data, count, L.Name(used), begins, sizes, operand.type.elem)
+    return Parts(data, count, L.Name(used), begins, sizes, elem)
 
 
 def list_params(ctx: Context, p: nodes.Var) -> list[L.Param]:
