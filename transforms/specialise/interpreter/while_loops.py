@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ...ir.fixpoint import IterationLimit
 from ...ir.nodes import Operand, Scalar, While
@@ -145,13 +145,20 @@ class WhileLoops(Part):
             test()
             return False
         if cond.known is not None and flag is None:
-            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
+            self._refuse_endless(node)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         self.b.block.append(
             While(made["test"], cond.operand, block, carried, flag, trips,
                   self.b.names.fresh("loop"), origin)
         )  # fmt: skip
         return False
+
+    def _refuse_endless(self, node: core.Node) -> NoReturn:
+        self.places.refuse(
+            node,
+            "nothing but an error ends this loop",
+            "add a `break` or a condition",
+        )
 
     def _while_tested_inside(
         self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: core.Node
@@ -195,7 +202,7 @@ class WhileLoops(Part):
 
         block, carried, flag = self.loop_joins.loop(once, node)
         if flag is None:
-            self.places.refuse(node, "this loop never ends", "add a `break` or a condition")
+            self._refuse_endless(node)
         self.state.env.pop(failed, None)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.line}")
         label = self.b.names.fresh("loop")
