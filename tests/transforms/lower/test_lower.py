@@ -249,8 +249,9 @@ def test_prints(capsys):
 def test_every_operation_has_a_lowering():
     """All but the elementwise ones, which share one, and those that became stores before."""
     updates = {"update", "update_add", "restore", "list_append", "list_drop", "list_set"}
+    text = {"tuple", "tuple_part"}  # of readable text only
     named = {name for name, rule in RULES.items() if rule.kind != "elementwise"}
-    assert named - HANDLERS.keys() == updates
+    assert named - HANDLERS.keys() == updates | text
 
 
 def test_an_operation_without_a_lowering_is_refused():

@@ -91,7 +91,7 @@ OURS_ALONE = set(
     lu_pivots pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set
     list_get list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add
     log_add_four log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share
-    log_total quotient_as weighed_share""".split()
+    log_total quotient_as weighed_share tuple tuple_part""".split()
 )
 NAMES = sorted(set(RULES) - OURS_ALONE)
 
