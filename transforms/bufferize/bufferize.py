@@ -61,13 +61,20 @@ Move = tuple[Var, Operand]
 def bufferize(module: Module, for_lowering: bool = False) -> Module:
     """The module in memory form.  With `for_lowering` every variable has one type and one kind of
     memory, as compiled code requires; otherwise the user's names take precedence."""
+    noted = note_written_arguments(module).functions
+    functions = {name: bufferize_function(f, for_lowering) for name, f in noted.items()}
+    return Module(functions, module.entry)
+
+
+def note_written_arguments(module: Module) -> Module:
+    """The module whose calls know which arguments their callees write (`Call.inout`), which
+    `bufferize_function` reads."""
     functions: dict[str, Function] = {}
     for name, f in module.functions.items():
-        f = _duplicate(f)
+        functions[name] = f = _duplicate(f)
         for stmt in walk(f.body):
             if isinstance(stmt, Call):
                 stmt.inout = module.functions[stmt.function].notes.get("inout", ())
-        functions[name] = bufferize_function(f, for_lowering)
     return Module(functions, module.entry)
 
 

@@ -5,7 +5,7 @@ The kernel is compiled from the same value form, without these passes.
 
 from __future__ import annotations
 
-from ..bufferize.bufferize import bufferize_function
+from ..bufferize.bufferize import bufferize_function, note_written_arguments
 from ..frontend.kernel_interface import Interface, Written
 from ..ir.nodes import Function, Module
 from ..ir.record import replace
@@ -22,6 +22,7 @@ from .user_text import UserText
 def readable_source(module: Module, interface: Interface) -> Written:
     """The text of a program after the last pass in value form."""
     module = recompute_subexpressions(simplify_sweeps(with_given_names(module)))
+    module = note_written_arguments(module)
     main = module.main
     names = set() if main.source is None else UserText(main.source).locals
     outside = Outside.of(interface, (names - {*interface.args}) | {*module.functions})
