@@ -4,7 +4,9 @@
             workspace, bytes, heap, words)
 
 All arrays of a callee come from the workspace heap, because the recursion depth is unknown at
-compile time.  Ownership of a returned array passes to the caller, which releases it.
+compile time.  Ownership of a returned array passes to the caller, which releases it.  An array
+argument comes with its heap block: a callee that returns it, as lists that it appends to, retains
+the block, before the caller releases the array that the result replaces.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
 from . import linear_systems, workspace_heap
 from .c_kernel import Body
-from .size_query import argument_types, bind_parameters, parameters_of
+from .size_query import argument_types, parameters_of
 from .workspace_plan import Memory
 
 
@@ -56,11 +58,11 @@ class Callees:
         for node, wanted in zip(call.args, given, strict=True):
             value = caller.expr(node)
             if isinstance(value, Buffer):
-                parts += [value.data, *value.sizes]
+                parts += [value.data, *value.sizes, value.memory]
             else:
                 parts.append(caller.cast(value, caller.types.of[node], wanted))
         places = [
-            [entry_alloca(builder, k) for k in _result_components(caller, t)] for t in results
+            [entry_alloca(builder, k) for k in _components(caller.context, t)] for t in results
         ]
         code = entry_alloca(builder, ERROR_CODE)
         unused = entry_alloca(builder, INFO.as_pointer())
@@ -87,8 +89,8 @@ class Callees:
         if key in self.emitted:
             return self.emitted[key]
         module, context = caller.builder.module, caller.context
-        arguments = [k for t in given for k in argument_types(context, t)]
-        places = [k.as_pointer() for t in results for k in _result_components(caller, t)]
+        arguments = [k for t in given for k in _components(context, t)]
+        places = [k.as_pointer() for t in results for k in _components(context, t)]
         kinds = [ERROR_CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places]
         kinds += [POINTER, INT, POINTER, INT]
         unique = module.get_unique_name(f"s2s.{name}")
@@ -104,12 +106,11 @@ class Callees:
         return made
 
 
-def _result_components(caller: Body, type_: Any) -> list[Any]:
-    """The LLVM types of the components of a result.  An array has a data pointer, its sizes and the
-    pointer to its heap block."""
-    if isinstance(type_, Array):
-        return [*argument_types(caller.context, type_), POINTER]
-    return [caller.context.value_type(type_)]
+def _components(context: Any, type_: Any) -> list[Any]:
+    """The LLVM types of the components of an argument or a result.  An array has a data pointer,
+    its sizes and the pointer to its heap block, null if it has none."""
+    found = argument_types(context, type_)
+    return [*found, POINTER] if isinstance(type_, Array) else found
 
 
 class _Callee(Body):
@@ -126,10 +127,16 @@ class _Callee(Body):
         self.results = results
 
     def run_callee(self, function: ast.FunctionDef) -> None:
-        names = parameters_of(function)
-        count = sum(len(argument_types(self.context, self.types.names[n])) for n in names)
-        bind_parameters(self, names, list(self.made.args[2 : 2 + count]))
-        self.places = list(self.made.args[2 + count : -4])
+        given = list(self.made.args[2:-4])
+        for name in parameters_of(function):
+            type_ = self.types.names[name]
+            count = len(_components(self.context, type_))
+            parts, given = given[:count], given[count:]
+            if isinstance(type_, Array):
+                self.parameter(name, Buffer(type_, parts[0], parts[1:-1], None, parts[-1]))
+            else:
+                self.parameter(name, parts[0])
+        self.places = given
         self.statements(function)
         if not self.builder.block.is_terminated:
             self.builder.unreachable()

@@ -176,13 +176,15 @@ def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
 
 
 def _returned_by_calls(function: ast.FunctionDef, families: dict[str, str]) -> set[str]:
-    """The arrays that are bound by a tuple assignment: results of calls that are not inlined."""
-    tuples = [
-        s.targets[0]
-        for s in ast.walk(function)
+    """The arrays that are bound by a tuple assignment: results of calls that are not inlined; and
+    those that are passed to such calls to be returned, which `rt.lent` does not mark."""
+    calls = [
+        s for s in ast.walk(function)
         if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Tuple)
-    ]
-    names = {n.id for t in tuples for n in ast.walk(t) if isinstance(n, ast.Name)}
+    ]  # fmt: skip
+    names = {n.id for s in calls for n in ast.walk(s.targets[0]) if isinstance(n, ast.Name)}
+    given = (a for s in calls if isinstance(s.value, ast.Call) for a in s.value.args)
+    names |= {a.id for a in given if isinstance(a, ast.Name)}
     return names & families.keys()
 
 

@@ -185,7 +185,7 @@ def test_recursion(tmp_path) -> None:
         "endless": (s2s.function(endless), "float64"),
     }
     library = build(wanted, out=tmp_path / "recursive").load()
-    for n in (1, 2, 64):
+    for n in (1, 2, 3, 5, 17, 64):
         v = np.linspace(0.1, 1.0, n)
         value, gradient = library.total(v)
         expected, expected_gradient = function(v)
