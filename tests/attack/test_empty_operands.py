@@ -174,6 +174,8 @@ def test_empty_operands_as_in_numpy(text, x):
     else:
         assert not isinstance(found, type), found
         assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        if "cond" in text:  # above 1 / eps it is the rounding of a singular value that is zero
+            found, wanted = (np.where(v > 1e15, np.inf, v) for v in (found, wanted))
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
