@@ -60,7 +60,7 @@ def statistics(name: str) -> dict[str, int] | str:
     try:
         return vars(compiled(name).cuda.stats)
     except S2SError as error:
-        return f"refused: {error}".splitlines()[0]
+        return f"refused: {error.message}"
 
 
 def counts(name: str) -> dict[str, int]:
