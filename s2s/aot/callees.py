@@ -25,7 +25,7 @@ from ..codegen.type_inference import Types
 from ..codegen.value_types import Array
 from . import linear_systems, workspace_heap
 from .c_kernel import Body
-from .size_query import argument_types, parameters_of
+from .size_query import argument_types, bind_parameters, parameters_of
 from .workspace_plan import Memory
 
 
@@ -128,15 +128,7 @@ class _Callee(Body):
 
     def run_callee(self, function: ast.FunctionDef) -> None:
         given = list(self.made.args[2:-4])
-        for name in parameters_of(function):
-            type_ = self.types.names[name]
-            count = len(_components(self.context, type_))
-            parts, given = given[:count], given[count:]
-            if isinstance(type_, Array):
-                self.parameter(name, Buffer(type_, parts[0], parts[1:-1], None, parts[-1]))
-            else:
-                self.parameter(name, parts[0])
-        self.places = given
+        self.places = bind_parameters(self, parameters_of(function), given, blocks=True)
         self.statements(function)
         if not self.builder.block.is_terminated:
             self.builder.unreachable()

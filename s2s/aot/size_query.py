@@ -124,17 +124,24 @@ def emit_size_query(builder: Any, sizes: Any, places: Any, arguments: list[Any])
     return builder.select(fine, builder.load(total), INT(-1))
 
 
-def bind_parameters(body: machine.Body, names: list[str], values: list[Any]) -> None:
-    """Bind parameters to LLVM values; an array takes its data pointer and its sizes."""
+def bind_parameters(
+    body: machine.Body, names: list[str], values: list[Any], blocks: bool = False
+) -> list[Any]:
+    """Bind parameters to LLVM values and return the values that are left; an array takes its data
+    pointer, its sizes and, with `blocks`, the pointer to its heap block."""
     for name in names:
         type_ = body.types.names[name]
         if isinstance(type_, Array):
             data, sizes = values[0], values[1 : type_.ndim + 1]
             values = values[type_.ndim + 1 :]
-            body.parameter(name, Buffer(type_, data, sizes))
+            array = Buffer(type_, data, sizes)
+            if blocks:
+                array.memory, *values = values
+            body.parameter(name, array)
         else:
             body.parameter(name, values[0])
             values = values[1:]
+    return values
 
 
 def is_invalid_size(builder: Any, size: Any) -> Any:
