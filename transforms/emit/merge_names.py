@@ -16,7 +16,6 @@ from ..ir.nodes import (
     Draw,
     For,
     Function,
-    Module,
     Op,
     Operand,
     Stmt,
@@ -32,13 +31,8 @@ from ..ir.record import replace
 from .user_text import UserText
 
 
-def merge_names(module: Module) -> Module:
-    """The module in memory form, with such variables merged."""
-    return Module({name: merged(f) for name, f in module.functions.items()}, module.entry)
-
-
-def merged(function: Function) -> Function:
-    """One function in memory form, with such variables merged."""
+def merge_names(function: Function) -> Function:
+    """The function in memory form, with such variables merged."""
     return _Merger(function).run()
 
 

@@ -10,7 +10,7 @@ from ..frontend.kernel_interface import Interface, Written
 from ..ir.nodes import Function, Module
 from ..ir.record import replace
 from .given_names import with_given_names
-from .merge_names import merged
+from .merge_names import merge_names
 from .numpy_writer import words, write_with_places
 from .outside_values import Outside
 from .recompute import recompute_subexpressions
@@ -32,7 +32,7 @@ def readable_source(module: Module, interface: Interface) -> Written:
     if "has_functions" in main.notes:
         functions = [_stored(f, None) for f in others]
     else:
-        functions = [merged(bufferize_function(f)) for f in others]
+        functions = [merge_names(bufferize_function(f)) for f in others]
     main = _stored(main, outside)
     module = Module({f.name: f for f in [main, *functions]}, main.name)
     text, places = write_with_places(module, outside)
@@ -46,7 +46,7 @@ def _stored(function: Function, outside: Outside | None) -> Function:
     first: dict[str, str] = {}
     for _ in range(2):
         draft = bufferize_function(function)
-        written = words(merged(draft), outside)
+        written = words(merge_names(draft), outside)
         variables: dict[str, str] = draft.notes["variables"]
         first = first or variables
         printed = {
@@ -57,4 +57,4 @@ def _stored(function: Function, outside: Outside | None) -> Function:
             break
         notes = {**function.notes, "preferred_names": names, "restored_names": restored}
         function = replace(function, notes=notes)
-    return merged(bufferize_function(function))
+    return merge_names(bufferize_function(function))

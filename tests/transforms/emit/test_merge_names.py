@@ -39,8 +39,8 @@ def alias(target: Var, source: Any) -> Assign:
 
 
 def merged(params: list[Var], body: Block, results: list[Any]) -> str:
-    module = Module({"f": Function("f", params, body, results)}, "f")
-    return print_ir(merge_names(module))
+    function = merge_names(Function("f", params, body, results))
+    return print_ir(Module({"f": function}, "f"))
 
 
 def test_an_array_that_is_written_to() -> None:
